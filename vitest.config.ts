@@ -45,7 +45,9 @@ export default defineConfig({
     // state in modules; each opens its own folders and sockets.
     isolate: false,
     // Programs that tests start take what they compiled from here, as an installed worker does.
-    env: { NODE_COMPILE_CACHE: resolve(import.meta.dirname, 'node_modules/.cache/order-sync-tests') },
+    env: {
+      NODE_COMPILE_CACHE: resolve(import.meta.dirname, 'node_modules/.cache/order-sync-tests'),
+    },
     globalSetup: ['test/support/temporary-folder.ts', 'test/support/fill-compile-cache.ts'],
     // Twice the cores of a small machine: most of the time is waiting.
     maxWorkers: 4,
@@ -59,7 +61,10 @@ export default defineConfig({
         },
       },
       // It replaces the SQLite driver for its whole process.
-      { extends: true, test: { name: 'simulation', include: simulation, exclude: long, isolate: true } },
+      {
+        extends: true,
+        test: { name: 'simulation', include: simulation, exclude: long, isolate: true },
+      },
       { extends: true, test: { name: 'long', include: long, isolate: true } },
     ],
   },

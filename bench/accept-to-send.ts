@@ -12,7 +12,11 @@ const samples = 400;
 const goalMs = 15;
 
 /** The minimum for any worker: two synced commits and a new connection. */
-async function bareCall(url: string, insert: () => void, nextSend: () => Promise<number>): Promise<number> {
+async function bareCall(
+  url: string,
+  insert: () => void,
+  nextSend: () => Promise<number>,
+): Promise<number> {
   const started = performance.now();
   insert();
   insert();
@@ -32,14 +36,18 @@ const nothing = (): void => undefined;
 
 export async function measure(): Promise<readonly Row[]> {
   let onSend: (at: number) => void = nothing;
-  // undici publishes this in the same event loop turn in which it writes the first byte to the socket.
+  // undici publishes this in the same event loop turn in which it writes the first byte to the
+  // socket.
   subscribe('undici:client:sendHeaders', () => onSend(performance.now()));
   const nextSend = (): Promise<number> =>
     new Promise((resolve) => {
       onSend = resolve;
     });
   return await withFolder(async (folder) => {
-    const sandbox = await startSandbox(folder, { limits: { enabled: false }, accounts: [richAccount('sends')] });
+    const sandbox = await startSandbox(folder, {
+      limits: { enabled: false },
+      accounts: [richAccount('sends')],
+    });
     let settled: () => void = nothing;
     const submission = await openSubmission({
       folder,
@@ -101,7 +109,12 @@ export async function measure(): Promise<readonly Row[]> {
   });
 }
 
-function rowOf(what: string, found: readonly number[], bare: readonly number[], goalText: string): Row {
+function rowOf(
+  what: string,
+  found: readonly number[],
+  bare: readonly number[],
+  goalText: string,
+): Row {
   const at = (share: number): string => `p${share * 100} ${quantile(found, share).toFixed(1)} ms`;
   return {
     bench: 'accept-to-send',

@@ -53,7 +53,8 @@ async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs
   const { user, system } = process.cpuUsage(cpuBefore);
   await intake.stop();
   await store.close();
-  if (report.lines.accepted !== lines) throw new Error(`${report.lines.accepted} of ${lines} lines were accepted`);
+  if (report.lines.accepted !== lines)
+    throw new Error(`${report.lines.accepted} of ${lines} lines were accepted`);
   return { elapsedMs, cpuMs: (user + system) / 1000 };
 }
 
@@ -72,15 +73,18 @@ function raw(path: string, schema: string, inserts: readonly string[]): number {
     for (const row of batch) for (const statement of statements) statement.run(row);
   });
   const started = performance.now();
-  for (let at = 0; at < rows.length; at += batchLines) commit.immediate(rows.slice(at, at + batchLines));
+  for (let at = 0; at < rows.length; at += batchLines)
+    commit.immediate(rows.slice(at, at + batchLines));
   const elapsed = performance.now() - started;
   database.close();
   return elapsed;
 }
 
 const columns = 'order_id, line_id, type, variant, plan, iccid, quantity, days, currency';
-const insertInto = (table: string): string => `INSERT INTO ${table} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const oneTable = (name: string): string => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, ${columns}) STRICT;`;
+const insertInto = (table: string): string =>
+  `INSERT INTO ${table} (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const oneTable = (name: string): string =>
+  `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, ${columns}) STRICT;`;
 const typed = (sql: string): string =>
   sql.replace(
     columns,
@@ -91,16 +95,23 @@ const typed = (sql: string): string =>
   );
 
 export async function measure(): Promise<readonly Row[]> {
-  const samples = { intake: [] as number[], cpu: [] as number[], flat: [] as number[], tables: [] as number[] };
+  const samples = {
+    intake: [] as number[],
+    cpu: [] as number[],
+    flat: [] as number[],
+    tables: [] as number[],
+  };
   for (let round = 0; round < rounds; round += 1) {
     await withFolder(async (folder) => {
-      samples.flat.push(raw(join(folder, 'flat.db'), typed(oneTable('orders')), [insertInto('orders')]));
+      samples.flat.push(
+        raw(join(folder, 'flat.db'), typed(oneTable('orders')), [insertInto('orders')]),
+      );
       const { elapsedMs, cpuMs } = await throughIntake(join(folder, 'intake'));
       samples.intake.push(elapsedMs);
       samples.cpu.push(cpuMs);
       const names = ['requests', 'lines', 'entries'];
-      // The tables of the outbox without its checks: an order, a line and an entry for each row, with the unique
-      // indexes of order and reference and the index of the queue.
+      // The tables of the outbox without its checks: an order, a line and an entry for each row,
+      // with the unique indexes of order and reference and the index of the queue.
       const schema = [
         ...names.map((name) => typed(oneTable(name))),
         'CREATE UNIQUE INDEX requests_by_order ON requests (order_id);',

@@ -17,8 +17,8 @@ const allowed = 100 / 60;
 type Durability = 'FULL' | 'NORMAL';
 
 /**
- * The store sets synchronous=FULL and checks it. To measure its cost, the bench replaces it by NORMAL from outside. With
- * NORMAL, a power failure could lose the record of a sent order.
+ * The store sets synchronous=FULL and checks it. To measure its cost, the bench replaces it by
+ * NORMAL from outside. With NORMAL, a power failure could lose the record of a sent order.
  */
 let durability: Durability = 'FULL';
 // oxlint-disable-next-line typescript/unbound-method -- it is called with its own `this` below
@@ -47,7 +47,12 @@ async function drain(folder: string, url: string, name: string): Promise<number>
     },
   });
   const lines = Array.from({ length: orders }, (_, index) => giftCardLine(`${name} ${index}`));
-  await submission.store.intake.acceptBatch({ nowMs: Date.now(), fileId: null, rejections: [], lines });
+  await submission.store.intake.acceptBatch({
+    nowMs: Date.now(),
+    fileId: null,
+    rejections: [],
+    lines,
+  });
   const started = performance.now();
   await submission.dispatcher.start();
   await Promise.race([done, submission.dispatcher.failed]);
@@ -69,8 +74,16 @@ async function bare(url: string, name: string): Promise<number> {
       const { body, statusCode } = await client.request({
         path: '/orders',
         method: 'POST',
-        headers: { authorization: `Bearer ${keyValueOf('drain')}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ reference: `${name}-${next}`, variant: 'steam-usd-5', quantity: 1, currency: 'USD' }),
+        headers: {
+          authorization: `Bearer ${keyValueOf('drain')}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({
+          reference: `${name}-${next}`,
+          variant: 'steam-usd-5',
+          quantity: 1,
+          currency: 'USD',
+        }),
       });
       await body.dump();
       await client.destroy();
@@ -83,7 +96,10 @@ async function bare(url: string, name: string): Promise<number> {
 
 export async function measure(): Promise<readonly Row[]> {
   return await withFolder(async (folder) => {
-    const sandbox = await startSandbox(folder, { limits: { enabled: false }, accounts: [richAccount('drain')] });
+    const sandbox = await startSandbox(folder, {
+      limits: { enabled: false },
+      accounts: [richAccount('drain')],
+    });
     const full: number[] = [];
     const normal: number[] = [];
     const bareMs: number[] = [];
@@ -95,7 +111,9 @@ export async function measure(): Promise<readonly Row[]> {
           ['NORMAL', normal],
         ] as const) {
           durability = setting;
-          found.push(await drain(join(folder, `${setting}-${round}`), sandbox.url, `${setting} ${round}`));
+          found.push(
+            await drain(join(folder, `${setting}-${round}`), sandbox.url, `${setting} ${round}`),
+          );
         }
       }
     } finally {
@@ -111,8 +129,16 @@ export async function measure(): Promise<readonly Row[]> {
         `${Math.round(rate(full))} orders/s`,
         `${Math.round(rate(full) / allowed)} x what five keys allow`,
       ),
-      row('the same with synchronous=NORMAL', `${Math.round(rate(normal))} orders/s`, `FULL: ${against(normal)} of it`),
-      row('bare calls, nothing written down', `${Math.round(rate(bareMs))} orders/s`, `FULL: ${against(bareMs)} of it`),
+      row(
+        'the same with synchronous=NORMAL',
+        `${Math.round(rate(normal))} orders/s`,
+        `FULL: ${against(normal)} of it`,
+      ),
+      row(
+        'bare calls, nothing written down',
+        `${Math.round(rate(bareMs))} orders/s`,
+        `FULL: ${against(bareMs)} of it`,
+      ),
     ];
   });
 }

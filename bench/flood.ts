@@ -41,7 +41,9 @@ async function acknowledgedPerSecond(pool: Pool, prefix: string): Promise<number
 
 function startAttack(plan: AttackPlan): ChildProcess {
   const program = join(import.meta.dirname, '../test/e2e/attacks/attacker.ts');
-  return spawn(process.execPath, [program, JSON.stringify(plan)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  return spawn(process.execPath, [program, JSON.stringify(plan)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
 }
 
 /** The rate of the shop alone and beside an attack from other addresses, in turns. */
@@ -50,14 +52,19 @@ async function measureAttack(attack: string): Promise<{ aloneRate: number; besid
     limits: { window_ms: 1000, requests: 100, orders: 20, transit_ms: 50 },
     webhook: {
       tokens: [{ name: 'shop', value: token }],
-      standard_webhooks: [{ name: 'signed', secret: `whsec_${Buffer.alloc(32, 3).toString('base64')}` }],
+      standard_webhooks: [
+        { name: 'signed', secret: `whsec_${Buffer.alloc(32, 3).toString('base64')}` },
+      ],
       limits: { requests_per_minute: 1_000_000 },
     },
   });
   try {
     const started = await installation.start().started();
     const port = Number(String(started['webhook']).split(':').at(-1));
-    const pool = new Pool(`http://127.0.0.1:${port}`, { connections: 8, localAddress: '127.0.0.2' });
+    const pool = new Pool(`http://127.0.0.1:${port}`, {
+      connections: 8,
+      localAddress: '127.0.0.2',
+    });
     const alone: number[] = [];
     const attacked: number[] = [];
     for (let round = 0; round < rounds; round += 1) {

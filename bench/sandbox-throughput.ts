@@ -39,10 +39,13 @@ if (isMainThread) {
   worker.on('message', resolve);
   worker.on('error', reject);
   const { orders, elapsedMs, latencies } = await promise;
-  const { total } = await sandbox.operate((operator) => ({ total: operator.ledger().orders.length }));
+  const { total } = await sandbox.operate((operator) => ({
+    total: operator.ledger().orders.length,
+  }));
   await sandbox.close();
   rmSync(folder, { recursive: true });
-  const at = (share: number): string => `${(latencies[Math.floor(latencies.length * share)] ?? 0).toFixed(1)} ms`;
+  const at = (share: number): string =>
+    `${(latencies[Math.floor(latencies.length * share)] ?? 0).toFixed(1)} ms`;
   process.stdout.write(
     `${Math.round((orders / elapsedMs) * 1000)} orders/s (${orders} acknowledged, ${total} in the ledger, ${(elapsedMs / 1000).toFixed(1)} s, ${connections} connections, ${durability}); latency p50 ${at(0.5)}, p99 ${at(0.99)}\n`,
   );
@@ -73,6 +76,10 @@ if (isMainThread) {
   await Promise.all(Array.from({ length: connections }, order));
   const elapsedMs = performance.now() - started;
   await pool.close();
-  const report = { orders: latencies.length, elapsedMs, latencies: latencies.toSorted((a, b) => a - b) };
+  const report = {
+    orders: latencies.length,
+    elapsedMs,
+    latencies: latencies.toSorted((a, b) => a - b),
+  };
   parentPort?.postMessage(report);
 }

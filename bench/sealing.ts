@@ -21,11 +21,16 @@ async function open(keys: readonly SealKey[]): Promise<Outbox> {
   return outbox;
 }
 
-/** Settles orders of some units each, and delivers their results as text. Codes and commits are real; nothing is sent. */
+/**
+ * Settles orders of some units each, and delivers their results as text. Codes and commits are
+ * real; nothing is sent.
+ */
 async function settleAndDeliver(outbox: Outbox, round: number): Promise<Cost> {
   const { results } = outbox.store;
   const steps = stepsOf(outbox.store);
-  await outbox.accept(Array.from({ length: orders }, (_, index) => line({ orderId: `${round}-${index}` })));
+  await outbox.accept(
+    Array.from({ length: orders }, (_, index) => line({ orderId: `${round}-${index}` })),
+  );
   const nowMs = 2000;
   const begunMs = performance.now();
   const begunCpu = process.cpuUsage();
@@ -51,7 +56,10 @@ async function settleAndDeliver(outbox: Outbox, round: number): Promise<Cost> {
   return { ms: performance.now() - begunMs, cpuMs: (user + system) / 1000 };
 }
 
-/** The same work with a sealing key and without one, in turns, because other programs use the machine, too. */
+/**
+ * The same work with a sealing key and without one, in turns, because other programs use the
+ * machine, too.
+ */
 export async function measure(): Promise<readonly Row[]> {
   const outboxes = { sealed: await open([sealKey('k1')]), clear: await open([]) };
   const costs: Record<keyof typeof outboxes, Cost[]> = { sealed: [], clear: [] };
@@ -63,9 +71,11 @@ export async function measure(): Promise<readonly Row[]> {
     }
   }
   for (const outbox of Object.values(outboxes)) await outbox.close();
-  const of = (kind: keyof typeof outboxes, part: keyof Cost): number => median(costs[kind].map((cost) => cost[part]));
+  const of = (kind: keyof typeof outboxes, part: keyof Cost): number =>
+    median(costs[kind].map((cost) => cost[part]));
   const ratio = of('clear', 'ms') / of('sealed', 'ms');
-  const each = (kind: keyof typeof outboxes, part: keyof Cost): string => ((of(kind, part) / orders) * 1000).toFixed(0);
+  const each = (kind: keyof typeof outboxes, part: keyof Cost): string =>
+    ((of(kind, part) / orders) * 1000).toFixed(0);
   return [
     {
       bench: 'sealing',

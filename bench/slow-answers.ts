@@ -35,7 +35,11 @@ async function bought(folder: string): Promise<number> {
     upstream: 'sandbox',
     sinks: [{ name: 'folder', sources: null }],
   });
-  const incarnationId = await store.beginIncarnation({ bootId: machine.bootId, version: '0', nowMs: machine.wallMs() });
+  const incarnationId = await store.beginIncarnation({
+    bootId: machine.bootId,
+    version: '0',
+    nowMs: machine.wallMs(),
+  });
   let count = 0;
   const submit = async (): Promise<Outcome> => {
     await machine.sleep(answerMs);

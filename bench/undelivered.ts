@@ -14,7 +14,9 @@ const backlog = 100_000;
 const batchLines = 2000;
 const bought = 300;
 const rounds = 24;
-/** So many orders come in together: a shop sends few at a time, and each commit waits for the disk. */
+/**
+ * So many orders come in together: a shop sends few at a time, and each commit waits for the disk.
+ */
 const perCommit = 10;
 /** How long the endpoint takes to answer, in ms, and how many results it gets. */
 const endpoints = [
@@ -30,8 +32,22 @@ type Submission = Awaited<ReturnType<typeof openSubmission>>;
 
 function callbackTo(url: string): Sink {
   const secrets = [`whsec_${Buffer.alloc(32, 9).toString('base64')}`];
-  const settings = { name: 'shop', url, secrets, sources: null, events: null, connectMs: 1000, totalMs: 5000 };
-  return callbackSink({ endpoint: 'shop', receiver: () => settings, clock, version: '0.0.0', retryTimeScale: 1 });
+  const settings = {
+    name: 'shop',
+    url,
+    secrets,
+    sources: null,
+    events: null,
+    connectMs: 1000,
+    totalMs: 5000,
+  };
+  return callbackSink({
+    endpoint: 'shop',
+    receiver: () => settings,
+    clock,
+    version: '0.0.0',
+    retryTimeScale: 1,
+  });
 }
 
 /** Orders that were refused have a result that is due, and nothing to buy. */
@@ -53,7 +69,10 @@ async function addResults({ store }: Submission, count: number): Promise<void> {
 }
 
 /** Takes in and buys some orders. Returns the time of each part, in ms. */
-async function takeInAndBuy(work: Work, name: string): Promise<{ intakeMs: number; buyMs: number }> {
+async function takeInAndBuy(
+  work: Work,
+  name: string,
+): Promise<{ intakeMs: number; buyMs: number }> {
   const { submission } = work;
   const { promise: done, resolve } = Promise.withResolvers<void>();
   let left = bought;
@@ -65,7 +84,12 @@ async function takeInAndBuy(work: Work, name: string): Promise<{ intakeMs: numbe
   const begun = performance.now();
   for (let first = 0; first < bought; first += perCommit) {
     const some = lines.slice(first, first + perCommit);
-    await submission.store.intake.acceptBatch({ nowMs: Date.now(), fileId: null, rejections: [], lines: some });
+    await submission.store.intake.acceptBatch({
+      nowMs: Date.now(),
+      fileId: null,
+      rejections: [],
+      lines: some,
+    });
   }
   const accepted = performance.now();
   submission.dispatcher.notify();
@@ -101,7 +125,10 @@ async function open(folder: string, api: string, receiver: string): Promise<Work
   return work;
 }
 
-/** The same work beside a backlog and without one, in turns, because other programs use the machine, too. */
+/**
+ * The same work beside a backlog and without one, in turns, because other programs use the machine,
+ * too.
+ */
 async function beside(folder: string, api: string): Promise<readonly Row[]> {
   // Nothing listens at port 1.
   const dead = 'http://127.0.0.1:1';
@@ -120,7 +147,9 @@ async function beside(folder: string, api: string): Promise<readonly Row[]> {
   };
   for (let round = 0; round <= rounds; round += 1) {
     // Each is as often the first as the second.
-    for (const kind of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
+    for (const kind of round % 2 === 0
+      ? (['without', 'with'] as const)
+      : (['with', 'without'] as const)) {
       const { intakeMs, buyMs } = await takeInAndBuy(works[kind], `${kind} ${round}`);
       // The first round fills caches and proves the product.
       if (round === 0) continue;
@@ -147,7 +176,11 @@ async function beside(folder: string, api: string): Promise<readonly Row[]> {
 }
 
 /** How fast a backlog is delivered, compared with bare posts to the same endpoint. */
-async function drain(folder: string, api: string, endpoint: (typeof endpoints)[number]): Promise<Row> {
+async function drain(
+  folder: string,
+  api: string,
+  endpoint: (typeof endpoints)[number],
+): Promise<Row> {
   const { answerMs, drained } = endpoint;
   let posts = 0;
   const { promise: done, resolve: drainedAll } = Promise.withResolvers<void>();
@@ -165,7 +198,8 @@ async function drain(folder: string, api: string, endpoint: (typeof endpoints)[n
   const work = await open(folder, api, url);
   await addResults(work.submission, drained);
   const [due] = await work.submission.store.results.dueDeliveries(sink, Date.now(), 1);
-  const bareMs = due === undefined ? Number.NaN : await barePosts(callbackTo(url), due.document, drained);
+  const bareMs =
+    due === undefined ? Number.NaN : await barePosts(callbackTo(url), due.document, drained);
   const begun = performance.now();
   work.loop.start();
   await done;
@@ -184,9 +218,18 @@ async function drain(folder: string, api: string, endpoint: (typeof endpoints)[n
   };
 }
 
-async function barePosts(callback: Sink, document: Parameters<Sink['deliver']>[0], drained: number): Promise<number> {
+async function barePosts(
+  callback: Sink,
+  document: Parameters<Sink['deliver']>[0],
+  drained: number,
+): Promise<number> {
   const { signal } = new AbortController();
-  const ofShop = { notePosts: null, flags: [], deliveredAtMs: 0, keepNotePosts: async () => undefined };
+  const ofShop = {
+    notePosts: null,
+    flags: [],
+    deliveredAtMs: 0,
+    keepNotePosts: async () => undefined,
+  };
   const parts = {
     sharesName: false,
     ordered: new Map(),

@@ -54,7 +54,9 @@ function ask(address) {
 }
 
 if (path === undefined || folder === undefined || folder === '') {
-  fail('Usage: node health.js [--live | --ready] [data_dir]; without data_dir, ORDER_SYNC__DATA_DIR names it');
+  fail(
+    'Usage: node health.js [--live | --ready] [data_dir]; without data_dir, ORDER_SYNC__DATA_DIR names it',
+  );
 } else {
   let address;
   try {

@@ -34,7 +34,9 @@ if (tooOld) {
   const { enableCompileCache, flushCompileCache } = await import('node:module');
   if (process.env.NODE_COMPILE_CACHE === undefined) {
     const { fileURLToPath } = await import('node:url');
-    enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/order-sync', import.meta.url)));
+    enableCompileCache(
+      fileURLToPath(new URL('../node_modules/.cache/order-sync', import.meta.url)),
+    );
   }
   // It is written when the program ends; a worker may be killed instead.
   setTimeout(() => flushCompileCache(), 10_000).unref();

@@ -12,12 +12,20 @@ import { Operator } from './operator/operator.ts';
 import { refusal, toResponse } from './orders/call.ts';
 import { readCatalogue, shippedCatalogue } from './orders/catalogue.ts';
 import { sandboxState } from './orders/sandbox-state.ts';
-import { type SandboxConfig, sandboxConfigSchema, type SandboxSettings } from './settings/config.ts';
+import {
+  type SandboxConfig,
+  sandboxConfigSchema,
+  type SandboxSettings,
+} from './settings/config.ts';
 import { Committer } from './storage/committer.ts';
 import { type Database, openDatabase } from './storage/database.ts';
 import { SandboxClock, steadyTime, type TimeSource } from './values/clock.ts';
 
-type LogLine = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [detail: string]: unknown };
+type LogLine = {
+  level: 'debug' | 'info' | 'warn' | 'error';
+  msg: string;
+  [detail: string]: unknown;
+};
 
 export type SandboxOptions = {
   /** `host:port`; port 0 takes a free port. Default 127.0.0.1:0. */
@@ -42,9 +50,14 @@ export type Sandbox = {
   url: string;
   /** Orders, charges and counted calls so far. Throws when the sandbox is closed. */
   ledger(): SandboxLedger;
-  /** Runs a command of the operator in a transaction: the same commands as the routes below /__sandbox/. */
+  /**
+   * Runs a command of the operator in a transaction: the same commands as the routes below
+   * /__sandbox/.
+   */
   operate<T>(command: (operator: Operator) => T): Promise<T>;
-  /** Stops listening, closes the open connections and the database. May be called more than once. */
+  /**
+   * Stops listening, closes the open connections and the database. May be called more than once.
+   */
   close(): Promise<void>;
 };
 
@@ -54,12 +67,17 @@ export type Sandbox = {
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const parsed = sandboxConfigSchema.safeParse(options.config ?? {});
-  if (!parsed.success) throw new Error(`the config of the sandbox is not valid:\n${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new Error(`the config of the sandbox is not valid:\n${z.prettifyError(parsed.error)}`);
   const database = openDatabase(options.database, parsed.data.durability);
   const { log = () => {} } = options;
   let server: Server | undefined;
   try {
-    const { app, committer, openCalls, operator } = await createParts(options, parsed.data, database);
+    const { app, committer, openCalls, operator } = await createParts(
+      options,
+      parsed.data,
+      database,
+    );
     const listening = createHttpServer(app, openCalls);
     server = listening;
     const url = await listen(listening, options.listen ?? '127.0.0.1:0');
@@ -89,10 +107,19 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
 
 async function createParts(options: SandboxOptions, settings: SandboxSettings, database: Database) {
   const { configDir = '.', seed = 1, log = () => {} } = options;
-  const catalogueFile = settings.catalogue === undefined ? shippedCatalogue : resolve(configDir, settings.catalogue);
-  const [offset] = database.all<{ value: string }>("SELECT value FROM meta WHERE name = 'clock_offset_ms'");
+  const catalogueFile =
+    settings.catalogue === undefined ? shippedCatalogue : resolve(configDir, settings.catalogue);
+  const [offset] = database.all<{ value: string }>(
+    "SELECT value FROM meta WHERE name = 'clock_offset_ms'",
+  );
   const clock = new SandboxClock(options.time ?? steadyTime, Number(offset?.value ?? 0));
-  const state = sandboxState({ settings, catalogue: readCatalogue(catalogueFile), database, clock, seed });
+  const state = sandboxState({
+    settings,
+    catalogue: readCatalogue(catalogueFile),
+    database,
+    clock,
+    seed,
+  });
   const faults = new FaultSelection(seed, settings.faults);
   const committer = new Committer(database);
   const operator = new Operator(state, faults);
@@ -101,8 +128,14 @@ async function createParts(options: SandboxOptions, settings: SandboxSettings, d
   const openCalls = new OpenCalls();
   const app = new Hono<Web>();
   app.onError((error) => {
-    log({ level: 'error', msg: 'a call failed inside the sandbox', error: error.stack ?? String(error) });
-    return toResponse(refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'));
+    log({
+      level: 'error',
+      msg: 'a call failed inside the sandbox',
+      error: error.stack ?? String(error),
+    });
+    return toResponse(
+      refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'),
+    );
   });
   app.route('/__sandbox', adminRoutes(operator, committer, settings.admin_token));
   addApiRoutes(app, { state, committer, faults, openCalls });

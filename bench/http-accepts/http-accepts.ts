@@ -20,7 +20,9 @@ const loadReport = z.object({ perSecond: z.number(), others: z.number(), made: z
 
 /** A child process of the bench: it gets one message and answers with messages. */
 function child(script: string, task: object) {
-  const started = fork(new URL(script, import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const started = fork(new URL(script, import.meta.url), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const exited = once(started, 'exit');
   started.send(task);
   return {
@@ -49,7 +51,8 @@ async function acceptsOf(kind: Kind, round: number, parent: string): Promise<num
     const load = child('load-child.ts', task);
     const report = loadReport.parse(await load.next());
     await load.end();
-    if (report.others > 0) throw new Error(`${kind}: ${report.others} of ${report.made} orders were not accepted`);
+    if (report.others > 0)
+      throw new Error(`${kind}: ${report.others} of ${report.made} orders were not accepted`);
     return report.perSecond;
   } finally {
     await target.end();
@@ -71,7 +74,9 @@ const shown = (rate: number): string => `${Math.round(rate).toLocaleString('en')
 function rowsOf(samples: ReadonlyMap<Kind, readonly number[]>): readonly Row[] {
   const bench = 'http-accepts';
   const [ours, bare] = [samples.get('intake') ?? [], samples.get('no-op') ?? []];
-  /** The median of the quotients of each round: two targets of one round run under the same load. */
+  /**
+   * The median of the quotients of each round: two targets of one round run under the same load.
+   */
   const quotient = median(ours.map((rate, round) => rate / (bare[round] ?? Number.NaN)));
   return [
     {
@@ -81,6 +86,12 @@ function rowsOf(samples: ReadonlyMap<Kind, readonly number[]>): readonly Row[] {
       ratio: `${quotient.toFixed(2)} of the no-op route`,
       goal: goal('0.4, better 0.5', quotient >= 0.4),
     },
-    { bench, what: 'a no-op route of the same server', result: shown(median(bare)), ratio: '1', goal: '' },
+    {
+      bench,
+      what: 'a no-op route of the same server',
+      result: shown(median(bare)),
+      ratio: '1',
+      goal: '',
+    },
   ];
 }

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import * as z from 'zod';
 
 /**
- * Posts orders over persistent connections, each as soon as the previous one is answered, in a process of its own. The
- * program costs little CPU itself, and every target gets the same requests.
+ * Posts orders over persistent connections, each as soon as the previous one is answered, in a
+ * process of its own. The program costs little CPU itself, and every target gets the same requests.
  */
 const task = z.object({
   port: z.number(),

@@ -12,7 +12,10 @@ import { createLogger } from '../../src/ops/logger.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/store.ts';
 
-/** The target of the orders, in a process of its own: our intake, or another route of the same server. */
+/**
+ * The target of the orders, in a process of its own: our intake, or another route of the same
+ * server.
+ */
 const start = z.object({
   kind: z.enum(['intake', 'no-op']),
   folder: z.string(),
@@ -71,7 +74,11 @@ async function noOp(): Promise<string> {
     { listen, limits },
     {
       clock,
-      guard: new ConnectionGuard({ ...limits, answerMs: 60_000, judgesAddresses: true }, clock, () => undefined),
+      guard: new ConnectionGuard(
+        { ...limits, answerMs: 60_000, judgesAddresses: true },
+        clock,
+        () => undefined,
+      ),
     },
   );
   return address;

@@ -4,9 +4,10 @@ import { Pool } from 'undici';
 import * as z from 'zod';
 
 /**
- * Runs one limiter in a process that can be killed, configured for the server's limit as its documentation says. It
- * gets, as JSON, the contender, the address and the references to buy. A rate-limited call waits as long as the server
- * asks and then takes the limiter again, which is more than many users would write.
+ * Runs one limiter in a process that can be killed, configured for the server's limit as its
+ * documentation says. It gets, as JSON, the contender, the address and the references to buy. A
+ * rate-limited call waits as long as the server asks and then takes the limiter again, which is
+ * more than many users would write.
  */
 const { contender, url, keyValue, references, windowMs, orders } = z
   .object({
@@ -21,7 +22,9 @@ const { contender, url, keyValue, references, windowMs, orders } = z
 
 const pool = new Pool(url, { connections: 32 });
 
-/** Sends one order. Returns null when it is bought, else how long the server asks to wait, in ms. */
+/**
+ * Sends one order. Returns null when it is bought, else how long the server asks to wait, in ms.
+ */
 async function buy(reference: string): Promise<number | null> {
   const { statusCode, headers, body } = await pool.request({
     path: '/orders',
@@ -31,7 +34,8 @@ async function buy(reference: string): Promise<number | null> {
   });
   await body.dump();
   if (statusCode === 429) return Number(headers['retry-after'] ?? 1) * 1000;
-  if (statusCode !== 201 && statusCode !== 200) throw new Error(`an order was answered with ${statusCode}`);
+  if (statusCode !== 201 && statusCode !== 200)
+    throw new Error(`an order was answered with ${statusCode}`);
   return null;
 }
 

@@ -9,7 +9,10 @@ import { keyValueOf, richAccount, startSandbox, type SandboxProcess } from '../s
 import type { KeyReport } from '../support/key-report.ts';
 import { csvOf, kill, WorkerFolder } from '../support/worker.ts';
 
-/** The limits of Spec 8 with a tenth of the window: 20 orders and 60 requests in any 6 s, counted as a sliding log. */
+/**
+ * The limits of Spec 8 with a tenth of the window: 20 orders and 60 requests in any 6 s, counted as
+ * a sliding log.
+ */
 const windowMs = 6000;
 const limits = { window_ms: windowMs, requests: 60, orders: 20 };
 const backlog = { steady: 80, killed: 60 };
@@ -30,7 +33,10 @@ interface Place {
 const accountOf = (contender: Contender, mode: Mode): string =>
   `${contender.toLowerCase().replace(/[^a-z]/g, '-')}-${mode}`;
 
-/** Starts a contender. `left`: the references that the server has not sold yet; null at the first start. */
+/**
+ * Starts a contender. `left`: the references that the server has not sold yet; null at the first
+ * start.
+ */
 type Starter = (left: readonly string[] | null) => ChildProcess;
 
 function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
@@ -43,7 +49,8 @@ function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
       folder,
       url: place.sandbox.url,
       keyValue: keyValueOf(account),
-      // A tenth, like the window. All other settings have their defaults, except the in-flight window of two minutes.
+      // A tenth, like the window. All other settings have their defaults, except the in-flight
+      // window of two minutes.
       limits: { ...limits, transit_ms: 500 },
       submit: { in_flight_window_ms: 2000 },
       timeScale: 0.1,
@@ -62,7 +69,9 @@ function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
       orders: limits.orders,
     };
     const file = join(import.meta.dirname, 'contenders.ts');
-    return spawn(process.execPath, [file, JSON.stringify(given)], { stdio: ['ignore', 'inherit', 'inherit'] });
+    return spawn(process.execPath, [file, JSON.stringify(given)], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
   };
 }
 
@@ -80,8 +89,8 @@ async function drain(contender: Contender, mode: Mode, place: Place): Promise<Ke
       const first = found.arrivals[0];
       if (!killed && first !== undefined && Date.now() - first >= killAfterMs) {
         await kill(child);
-        // A contender with its jobs in memory gets them again, as from a queue on disk: the bench compares only what
-        // the limiters remember.
+        // A contender with its jobs in memory gets them again, as from a queue on disk: the bench
+        // compares only what the limiters remember.
         const bought = new Set((await report()).bought);
         const all = Array.from({ length: backlog[mode] }, (_, index) => `${account}-${index}`);
         child = start(all.filter((reference) => !bought.has(reference)));
@@ -116,7 +125,9 @@ export async function measure(): Promise<readonly Row[]> {
     const sandbox = await startSandbox(folder, {
       limits,
       latency: { before_ms: [10, 120], after_ms: [5, 60] },
-      accounts: contenders.flatMap((contender) => modes.map((mode) => richAccount(accountOf(contender, mode)))),
+      accounts: contenders.flatMap((contender) =>
+        modes.map((mode) => richAccount(accountOf(contender, mode))),
+      ),
     });
     const rows: Row[] = [];
     try {

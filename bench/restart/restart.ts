@@ -48,8 +48,11 @@ function countPending(path: string): number {
   const database = new SqliteDatabase(path, { readonly: true });
   try {
     // The first start has made the file, but perhaps not yet the table.
-    if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'entries'").get() === undefined) return 0;
-    return Number(database.prepare("SELECT count(*) FROM entries WHERE state = 'pending'").pluck().get());
+    if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'entries'").get() === undefined)
+      return 0;
+    return Number(
+      database.prepare("SELECT count(*) FROM entries WHERE state = 'pending'").pluck().get(),
+    );
   } finally {
     database.close();
   }

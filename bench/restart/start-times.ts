@@ -2,8 +2,9 @@ import { subscribe } from 'node:diagnostics_channel';
 import SqliteDatabase from 'better-sqlite3';
 
 /**
- * Preloaded into the worker with `node --import`: it reports over IPC when the start reaches each point. It changes
- * nothing in the worker, except that better-sqlite3 is loaded earlier: that time counts as the start of the runtime.
+ * Preloaded into the worker with `node --import`: it reports over IPC when the start reaches each
+ * point. It changes nothing in the worker, except that better-sqlite3 is loaded earlier: that time
+ * counts as the start of the runtime.
  */
 function mark(name: string): void {
   process.send?.({ name, at: performance.timeOrigin + performance.now() });

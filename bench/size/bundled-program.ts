@@ -10,6 +10,9 @@ export function makeBundle(folder: string): string {
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
   for (const name of ['bin', 'dist', 'config', 'package.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true });
-  symlinkSync(join(root, 'node_modules/better-sqlite3'), join(folder, 'node_modules/better-sqlite3'));
+  symlinkSync(
+    join(root, 'node_modules/better-sqlite3'),
+    join(folder, 'node_modules/better-sqlite3'),
+  );
   return folder;
 }

@@ -16,7 +16,9 @@ function shopOf(index: number): string {
   return 'big';
 }
 
-/** A CSV file of several shops: each row is an order of one line, with what a person searches by. */
+/**
+ * A CSV file of several shops: each row is an order of one line, with what a person searches by.
+ */
 export function csvOfShops(first: number, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => {
     const at = first + index;

@@ -3,7 +3,10 @@ import { median } from '../support/row.ts';
 
 const rounds = 5;
 
-/** How long the worker needs for each of its answers to people: the median of some rounds, in ms, the longest first. */
+/**
+ * How long the worker needs for each of its answers to people: the median of some rounds, in ms,
+ * the longest first.
+ */
 export function ownTimes(path: string): readonly { readonly what: string; readonly ms: number }[] {
   const reader = openReader(path);
   try {
@@ -25,17 +28,22 @@ export function ownTimes(path: string): readonly { readonly what: string; readon
       'list of expired': () => reader.listOrders({ limit, state: 'expired' }),
       'list of held': () => reader.listOrders({ limit, state: 'held' }),
       'list of a tiny shop': () => reader.listOrders({ limit, source: 'tiny' }),
-      'list of a big shop and a state': () => reader.listOrders({ limit, source: 'second', state: 'fulfilled' }),
+      'list of a big shop and a state': () =>
+        reader.listOrders({ limit, source: 'second', state: 'fulfilled' }),
       'list in attention': () => reader.listOrders({ limit, attention: true }),
       'search for an order id': () => reader.listOrders({ limit, search: 'order-77777' }),
       'search for the beginning of many ids': () => reader.listOrders({ limit, search: 'order-' }),
-      'search for an e-mail address': () => reader.listOrders({ limit, search: 'customer123@example.com' }),
+      'search for an e-mail address': () =>
+        reader.listOrders({ limit, search: 'customer123@example.com' }),
       'search for a product of 5,000 orders': () => reader.listOrders({ limit, search: 'card-17' }),
       'search for the end of a code': () => reader.listOrders({ limit, search: '1234' }),
       'search for what is not there': () => reader.listOrders({ limit, search: 'nothing-like-it' }),
     };
     return Object.entries(answers)
-      .map(([what, answer]) => ({ what, ms: median(Array.from({ length: rounds }, () => timeOf(answer))) }))
+      .map(([what, answer]) => ({
+        what,
+        ms: median(Array.from({ length: rounds }, () => timeOf(answer))),
+      }))
       .toSorted((a, b) => b.ms - a.ms);
   } finally {
     reader.close();

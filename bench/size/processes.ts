@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { median } from '../support/row.ts';
 
-/** The whole time of each command, as the median of some rounds, in ms. In turns, because other programs use the machine, too. */
+/**
+ * The whole time of each command, as the median of some rounds, in ms. In turns, because other
+ * programs use the machine, too.
+ */
 export function commandTimes(
   commands: Readonly<Record<string, readonly string[]>>,
   rounds: number,
@@ -15,8 +18,11 @@ export function commandTimes(
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, command] of Object.entries(commands)) {
       const begun = performance.now();
-      const { status, stderr } = spawnSync(process.execPath, command, { stdio: ['ignore', 'ignore', 'pipe'] });
-      if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stderr.toString()}`);
+      const { status, stderr } = spawnSync(process.execPath, command, {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      if (status !== 0)
+        throw new Error(`${command.join(' ')} ended with ${status}: ${stderr.toString()}`);
       if (round > 0) times.get(name)?.push(performance.now() - begun);
     }
   }
@@ -57,7 +63,8 @@ export async function stopWorker(child: ChildProcess): Promise<void> {
 
 /** The most memory that a process had so far, in MB. */
 export function peakMemory(child: ChildProcess): number {
-  const [, kilobytes = 'NaN'] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  const [, kilobytes = 'NaN'] =
+    /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
   return Number(kilobytes) / 1024;
 }
 

@@ -1,8 +1,9 @@
 import SqliteDatabase from 'better-sqlite3';
 
 /**
- * Settles the older part of the entries (ids up to `last`), and brings some hundred of the others into open states; most stay
- * pending. The rows are those that the worker would have written, which would take it hours.
+ * Settles the older part of the entries (ids up to `last`), and brings some hundred of the others
+ * into open states; most stay pending. The rows are those that the worker would have written, which
+ * would take it hours.
  */
 export function settleOlder(path: string, last: number, nowMs: number): void {
   const database = new SqliteDatabase(path);

@@ -85,7 +85,10 @@ async function takeInFiles(folder: string, { entries, program }: Sized): Promise
 /** The archive has a folder for each day. */
 function isArchived(folder: string, name: string): boolean {
   const archive = join(folder, 'archive');
-  return existsSync(archive) && readdirSync(archive, { recursive: true }).some((path) => String(path).includes(name));
+  return (
+    existsSync(archive) &&
+    readdirSync(archive, { recursive: true }).some((path) => String(path).includes(name))
+  );
 }
 
 /** What people ask, of an outbox in which the older part is settled. */
@@ -127,10 +130,16 @@ function rowsOf(found: {
   const { slowest, others, measured, readyTimes } = found;
   const of = (name: string): number => measured.get(name) ?? Number.NaN;
   const [node, version] = [of('node'), of('version')];
-  const ready = readyTimes.toSorted((a, b) => a - b)[Math.floor(readyTimes.length / 2)] ?? Number.NaN;
+  const ready =
+    readyTimes.toSorted((a, b) => a - b)[Math.floor(readyTimes.length / 2)] ?? Number.NaN;
   const compared = (name: string, base: number, most: number, baseName: string): Row => {
     const ratio = of(name) / base;
-    return row(name, `${of(name).toFixed(0)} ms`, `${times(ratio)} ${baseName}`, goal(`${most} x`, ratio <= most));
+    return row(
+      name,
+      `${of(name).toFixed(0)} ms`,
+      `${times(ratio)} ${baseName}`,
+      goal(`${most} x`, ratio <= most),
+    );
   };
   return [
     row(
@@ -153,7 +162,9 @@ function rowsOf(found: {
   ];
 }
 
-/** @param entries how many entries the outbox has; at least two files of 50,000 lines are taken in */
+/**
+ * @param entries how many entries the outbox has; at least two files of 50,000 lines are taken in
+ */
 export async function measure(entries = 1_000_000): Promise<readonly Row[]> {
   return await withFolder(async (folder) => {
     const program = join(makeBundle(join(folder, 'program')), 'bin/order-sync.js');

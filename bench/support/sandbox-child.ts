@@ -6,8 +6,8 @@ import type { SandboxConfig } from '../../sandbox/settings/config.ts';
 import type { KeyReport } from './key-report.ts';
 
 /**
- * The sandbox in a process of its own: it does not use the thread that is measured. Over IPC, the first message is its
- * config, and every other message asks about a key.
+ * The sandbox in a process of its own: it does not use the thread that is measured. Over IPC, the
+ * first message is its config, and every other message asks about a key.
  */
 const start = z.object({ database: z.string(), config: z.custom<SandboxConfig>() });
 /** Without a key, it asks when the next call arrives. */
@@ -35,7 +35,9 @@ const sandbox = await createSandbox({ database, config });
 async function reportOn(key: string): Promise<KeyReport> {
   const ledger = await sandbox.operate((operator) => operator.ledger());
   const own = ledger.keys.find((candidate) => candidate.name === key);
-  const calls = ledger.calls.filter((call) => call.key === own?.key && call.operation === 'gift_card_order');
+  const calls = ledger.calls.filter(
+    (call) => call.key === own?.key && call.operation === 'gift_card_order',
+  );
   const orders = ledger.orders.filter((order) => order.account === own?.account);
   return {
     arrivals: calls.map((call) => call.arrived_at),

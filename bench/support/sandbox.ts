@@ -25,10 +25,15 @@ export function richAccount(id: string): NonNullable<SandboxConfig['accounts']>[
 export const keyValueOf = (id: string): string => `bench-key-${id}`;
 
 export async function startSandbox(folder: string, config: SandboxConfig): Promise<SandboxProcess> {
-  const child = fork(new URL('sandbox-child.ts', import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = fork(new URL('sandbox-child.ts', import.meta.url), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const exited = once(child, 'exit');
   // The bench measures the client: the server need not survive a power failure.
-  const sent = { database: join(folder, 'sandbox.db'), config: { durability: 'relaxed' as const, ...config } };
+  const sent = {
+    database: join(folder, 'sandbox.db'),
+    config: { durability: 'relaxed' as const, ...config },
+  };
   child.send(sent);
   const first = await Promise.race([once(child, 'message'), exited.then(() => [])]);
   const { url } = z.tuple([z.object({ url: z.string() })], z.unknown()).parse(first)[0];

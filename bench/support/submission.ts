@@ -14,7 +14,10 @@ import { LookupCheck } from '../../src/buying/proofs/lookup-check.ts';
 import { Pauses } from '../../src/buying/breakers/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 
-/** The submission of the worker in this process: store, budget, dispatcher and API client, without intake and results. */
+/**
+ * The submission of the worker in this process: store, budget, dispatcher and API client, without
+ * intake and results.
+ */
 interface SubmissionInProcess {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
@@ -53,7 +56,13 @@ export async function openSubmission(options: {
       gate: new BudgetGate(['main'], limits, clock),
       lookups: new LookupCheck(stepsOf(store)),
       accounts: new AccountCheck(),
-      pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale: 1, logger: pino({ level: 'silent' }) }),
+      pauses: new Pauses({
+        store,
+        clock,
+        random: systemRandom,
+        retryTimeScale: 1,
+        logger: pino({ level: 'silent' }),
+      }),
       clock,
       random: systemRandom,
       logger: pino({ level: 'silent' }),

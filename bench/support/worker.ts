@@ -30,7 +30,9 @@ export class WorkerFolder {
       instance: 'bench',
       data_dir: options.folder,
       init: 'if-missing',
-      intake: { folders: [{ name: 'folder', source: ['folder', 'big', 'second', 'small', 'tiny'] }] },
+      intake: {
+        folders: [{ name: 'folder', source: ['folder', 'big', 'second', 'small', 'tiny'] }],
+      },
       wholesale: {
         environment: 'sandbox',
         base_url: options.url,
@@ -55,10 +57,14 @@ export class WorkerFolder {
   }
 
   start(nodeOptions: readonly string[] = []): ChildProcess {
-    return spawn(process.execPath, [...nodeOptions, 'bin/order-sync.js', 'run', '--config', this.configFile], {
-      cwd: projectRoot,
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
+    return spawn(
+      process.execPath,
+      [...nodeOptions, 'bin/order-sync.js', 'run', '--config', this.configFile],
+      {
+        cwd: projectRoot,
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      },
+    );
   }
 }
 
@@ -71,6 +77,9 @@ export async function kill(child: ChildProcess): Promise<void> {
 
 /** A CSV file like the export of a shop: each row is an order. */
 export function csvOf(count: number, prefix: string): string {
-  const rows = Array.from({ length: count }, (_, index) => `${prefix}-${index},1,gift_card_order,steam-usd-5,,,1,,USD`);
+  const rows = Array.from(
+    { length: count },
+    (_, index) => `${prefix}-${index},1,gift_card_order,steam-usd-5,,,1,,USD`,
+  );
   return `order_id,line_id,type,variant,plan,iccid,quantity,days,currency\n${rows.join('\n')}\n`;
 }

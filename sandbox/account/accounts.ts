@@ -26,7 +26,10 @@ function newKeyValue(): string {
   return `wok_${randomBytes(24).toString('base64url')}`;
 }
 
-/** Spec 5.4: of a secret only this is stored. The secrets are random, so a plain digest gives none of them away. */
+/**
+ * Spec 5.4: of a secret only this is stored. The secrets are random, so a plain digest gives none
+ * of them away.
+ */
 export function fingerprintOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
@@ -36,7 +39,10 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
 }
 
-/** One spelling for each IP address: IPv6 compressed and in small letters, IPv4 also when it is mapped into IPv6. */
+/**
+ * One spelling for each IP address: IPv6 compressed and in small letters, IPv4 also when it is
+ * mapped into IPv6.
+ */
 export function canonicalAddress(address: string): string {
   const [bare = ''] = address.replace(/^\[|\]$/g, '').split('%', 1);
   if (isIPv4(bare) || !isIPv6(bare)) return bare;
@@ -51,7 +57,10 @@ export function canonicalAddress(address: string): string {
 /** A sandbox that runs for long must not fill its disk with accounts of test runs. */
 export const maxAccounts = 1_000;
 
-/** An account to make while the sandbox runs: all that a config can say of it. Missing values are made up. */
+/**
+ * An account to make while the sandbox runs: all that a config can say of it. Missing values are
+ * made up.
+ */
 export const newAccountSchema = accountSchema.partial({ id: true }).extend({
   keys: z
     .array(keySchema.partial({ value: true }))
@@ -73,7 +82,10 @@ export class Accounts {
     this.#database = database;
   }
 
-  /** Stores an account of the config: its fields and keys at every start, its opening balances only once. */
+  /**
+   * Stores an account of the config: its fields and keys at every start, its opening balances only
+   * once.
+   */
   seed({ id, wholesale, blocked, balances, keys }: AccountSettings, now: number): void {
     const openingBalances = this.account(id) === undefined ? Object.entries(balances) : [];
     this.#database.run(
@@ -87,14 +99,22 @@ export class Accounts {
     for (const key of keys) this.#seedKey(id, key, now);
   }
 
-  #seedKey(account: string, { name, value, allow_list, revoked }: AccountSettings['keys'][number], now: number): void {
+  #seedKey(
+    account: string,
+    { name, value, allow_list, revoked }: AccountSettings['keys'][number],
+    now: number,
+  ): void {
     const present = this.keyOf(value);
     if (present !== undefined && present.account !== account) {
-      throw new Error(`the key "${name}" of account ${account} already belongs to ${present.account}`);
+      throw new Error(
+        `the key "${name}" of account ${account} already belongs to ${present.account}`,
+      );
     }
     const live = this.keysOf(account).filter((key) => key.revoked_at === null);
     if (present === undefined && !revoked && live.length >= maxLiveKeys) {
-      throw new Error(`account ${account} already holds ${maxLiveKeys} live keys (Spec 5.5): revoke one first`);
+      throw new Error(
+        `account ${account} already holds ${maxLiveKeys} live keys (Spec 5.5): revoke one first`,
+      );
     }
     this.#database.run(
       `INSERT INTO keys (account, name, fingerprint, allow_list, created_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -118,12 +138,16 @@ export class Accounts {
   create(wanted: z.output<typeof newAccountSchema>, now: number): NewAccount {
     const id = wanted.id ?? `account-${randomBytes(5).toString('hex')}`;
     if (this.#database.all('SELECT id FROM accounts').length >= maxAccounts) {
-      throw new Error(`there are ${maxAccounts} accounts, which is the limit: use one of them, or reset the sandbox`);
+      throw new Error(
+        `there are ${maxAccounts} accounts, which is the limit: use one of them, or reset the sandbox`,
+      );
     }
-    if (this.account(id) !== undefined) throw new Error(`id: the account ${id} exists already: leave out the id`);
+    if (this.account(id) !== undefined)
+      throw new Error(`id: the account ${id} exists already: leave out the id`);
     const keys = wanted.keys.map((key) => ({ ...key, value: key.value ?? newKeyValue() }));
     for (const [index, { value }] of keys.entries()) {
-      if (this.keyOf(value) === undefined && keys.findIndex((key) => key.value === value) === index) continue;
+      if (this.keyOf(value) === undefined && keys.findIndex((key) => key.value === value) === index)
+        continue;
       throw new Error(`keys[${index}].value: this key exists already: leave out the value`);
     }
     this.seed({ ...wanted, id, keys }, now);
@@ -136,17 +160,24 @@ export class Accounts {
 
   /** The key with this value, revoked or not. */
   keyOf(value: string): ApiKey | undefined {
-    return this.#database.all<ApiKey>('SELECT * FROM keys WHERE fingerprint = ?', fingerprintOf(value))[0];
+    return this.#database.all<ApiKey>(
+      'SELECT * FROM keys WHERE fingerprint = ?',
+      fingerprintOf(value),
+    )[0];
   }
 
   keysOf(account: string): ApiKey[] {
     return this.#database.all('SELECT * FROM keys WHERE account = ? ORDER BY id', account);
   }
 
-  /** Spec 5.5: a revoked key stops working at once. Returns false when the account has no such live key. */
+  /**
+   * Spec 5.5: a revoked key stops working at once. Returns false when the account has no such live
+   * key.
+   */
   revokeKey(account: string, name: string, now: number): boolean {
     const live = this.keysOf(account).find((key) => key.name === name && key.revoked_at === null);
-    if (live !== undefined) this.#database.run('UPDATE keys SET revoked_at = ? WHERE id = ?', now, live.id);
+    if (live !== undefined)
+      this.#database.run('UPDATE keys SET revoked_at = ? WHERE id = ?', now, live.id);
     return live !== undefined;
   }
 
@@ -157,7 +188,9 @@ export class Accounts {
 
   /** Minor units; 0 when the account has no balance in that currency. */
   balance(account: string, currency: string): number {
-    return this.balancesOf(account).find((balance) => balance.currency === currency)?.amount_minor ?? 0;
+    return (
+      this.balancesOf(account).find((balance) => balance.currency === currency)?.amount_minor ?? 0
+    );
   }
 
   balancesOf(account: string): Balance[] {

@@ -11,7 +11,10 @@ export type Exchange = {
   perform(): Promise<Answer>;
   /** Counts the call now, then calls `onAdmitted`, and carries out the call after `delayMs`. */
   performLater(delayMs: number, onAdmitted: () => void): Promise<Answer>;
-  /** Logs the call with this answer, or with none, without carrying it out. Returns the answer as it is sent. */
+  /**
+   * Logs the call with this answer, or with none, without carrying it out. Returns the answer as it
+   * is sent.
+   */
   note(answer?: Answer): Promise<Answer>;
   pause: (ms: number) => Promise<void>;
 };
@@ -20,32 +23,48 @@ type FaultNamed<Name extends Fault['fault']> = Extract<Fault, { fault: Name }>;
 /** The faults that answer in place of the service, or decide when it does its work. */
 type ReplacingFault = FaultNamed<'api_disabled' | 'rate_limited' | 'late_commit'>;
 
-/** Carries out one fault. Returns an answer to send in the ordinary way, or null: it has dealt with the socket itself. */
+/**
+ * Carries out one fault. Returns an answer to send in the ordinary way, or null: it has dealt with
+ * the socket itself.
+ */
 export async function deliverFault(drawn: DrawnFault, exchange: Exchange): Promise<Answer | null> {
   const { fault, onlyWhenCommitted } = drawn;
   switch (fault.fault) {
     case 'api_disabled':
-      return exchange.note(refusal(503, 'api_disabled', 'The API is switched off for maintenance.'));
+      return exchange.note(
+        refusal(503, 'api_disabled', 'The API is switched off for maintenance.'),
+      );
     case 'rate_limited': {
-      const headers = fault.retry_after_s === undefined ? {} : { 'retry-after': String(fault.retry_after_s) };
+      const headers =
+        fault.retry_after_s === undefined ? {} : { 'retry-after': String(fault.retry_after_s) };
       return exchange.note({ ...refusal(429, 'rate_limited', 'Rate limit reached.'), headers });
     }
     case 'late_commit': {
       const isDropped = fault.meanwhile === 'drop';
-      const answer = await exchange.performLater(fault.delay_ms, () => isDropped && exchange.socket.end());
+      const answer = await exchange.performLater(
+        fault.delay_ms,
+        () => isDropped && exchange.socket.end(),
+      );
       return isDropped ? null : answer;
     }
     default: {
-      if ('when' in fault && fault.when === 'before') return spoil(fault, await exchange.note(), exchange);
+      if ('when' in fault && fault.when === 'before')
+        return spoil(fault, await exchange.note(), exchange);
       const answer = await exchange.perform();
-      return onlyWhenCommitted && answer.committed !== true ? answer : spoil(fault, answer, exchange);
+      return onlyWhenCommitted && answer.committed !== true
+        ? answer
+        : spoil(fault, answer, exchange);
     }
   }
 }
 
 type SpoilingFault = Exclude<Fault, ReplacingFault>;
 
-async function spoil(fault: SpoilingFault, answer: Answer, { socket, pause }: Exchange): Promise<Answer | null> {
+async function spoil(
+  fault: SpoilingFault,
+  answer: Answer,
+  { socket, pause }: Exchange,
+): Promise<Answer | null> {
   switch (fault.fault) {
     case 'html_502':
       return {
@@ -62,7 +81,11 @@ async function spoil(fault: SpoilingFault, answer: Answer, { socket, pause }: Ex
     case 'missing_units':
       return changed(answer, withoutLastUnit);
     case 'answer':
-      return { status: fault.status, body: fault.body, headers: { 'content-type': fault.content_type } };
+      return {
+        status: fault.status,
+        body: fault.body,
+        headers: { 'content-type': fault.content_type },
+      };
     case 'empty_stock':
       // Carried out in the transaction of the order; the answer itself is correct.
       return answer;
@@ -93,15 +116,24 @@ function bytesOf(
     case 'garbage':
       return Buffer.from('\u0000\u0001this is not HTTP\r\n\r\n');
     case 'wrong_content_length':
-      return Buffer.concat([head(answer, `content-length: ${Math.max(0, body.length + fault.delta)}`), body]);
+      return Buffer.concat([
+        head(answer, `content-length: ${Math.max(0, body.length + fault.delta)}`),
+        body,
+      ]);
     case 'cut_body': {
-      // The head and the first 50 % of the body. Framed by the end of the connection, only the JSON shows the cut.
+      // The head and the first 50 % of the body. Framed by the end of the connection, only the JSON
+      // shows the cut.
       const cut = body.subarray(0, Math.ceil(body.length / 2));
       if (fault.framing === 'content_length')
         return Buffer.concat([head(answer, `content-length: ${body.length}`), cut]);
       if (fault.framing === 'close') return Buffer.concat([head(answer), cut]);
       const size = Buffer.from(`${cut.length.toString(16)}\r\n`);
-      return Buffer.concat([head(answer, 'transfer-encoding: chunked'), size, cut, Buffer.from('\r\n')]);
+      return Buffer.concat([
+        head(answer, 'transfer-encoding: chunked'),
+        size,
+        cut,
+        Buffer.from('\r\n'),
+      ]);
     }
   }
 }
@@ -133,7 +165,10 @@ function head(answer: Answer, ...framing: string[]): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
 }
 
-function changed(answer: Answer, change: (order: Record<string, unknown>) => Record<string, unknown>): Answer {
+function changed(
+  answer: Answer,
+  change: (order: Record<string, unknown>) => Record<string, unknown>,
+): Answer {
   const order = z.record(z.string(), z.unknown()).parse(JSON.parse(textOf(answer)));
   return { ...answer, body: JSON.stringify(change(order)) };
 }

@@ -3,7 +3,12 @@ import type { Call } from '../orders/call.ts';
 import type { Catalogue } from '../orders/catalogue.ts';
 import * as z from 'zod';
 import { SeededStream } from '../values/randomness.ts';
-import { type Fault, type FaultRule, faultRuleSchema, faultSchema } from '../settings/fault-rules.ts';
+import {
+  type Fault,
+  type FaultRule,
+  faultRuleSchema,
+  faultSchema,
+} from '../settings/fault-rules.ts';
 
 export type DrawnFault = {
   fault: Fault;
@@ -18,7 +23,10 @@ type Ordered = { reference?: string | undefined; item?: string | undefined };
 /** So many spoiled references are remembered; then the oldest is forgotten. */
 const maxRememberedReferences = 10_000;
 
-/** Chooses the fault of a call: by header, by rule or by test value. It is seeded, so a run can be repeated. */
+/**
+ * Chooses the fault of a call: by header, by rule or by test value. It is seeded, so a run can be
+ * repeated.
+ */
 export class FaultSelection {
   readonly #seed: number;
   #rules: ActiveRule[] = [];
@@ -48,15 +56,21 @@ export class FaultSelection {
   }
 
   /**
-   * The fault of this call: the one of its header, else of the first rule that hits, else of its test value, else null.
-   * Throws when the header is not valid.
+   * The fault of this call: the one of its header, else of the first rule that hits, else of its
+   * test value, else null. Throws when the header is not valid.
    * @internal
    */
-  draw(call: Call, header: string | undefined, key: CallerKey, catalogue: Catalogue): DrawnFault | null {
+  draw(
+    call: Call,
+    header: string | undefined,
+    key: CallerKey,
+    catalogue: Catalogue,
+  ): DrawnFault | null {
     if (header !== undefined) return { fault: faultOfHeader(header), onlyWhenCommitted: false };
     const ordered = orderedIn(call);
     let drawn: Fault | null = null;
-    // Every rule counts all calls that it matches, also after a hit of another rule: rules do not influence each other.
+    // Every rule counts all calls that it matches, also after a hit of another rule: rules do not
+    // influence each other.
     for (const active of this.#rules) {
       if (!matches(active.rule, call, ordered, key)) continue;
       if (shouldHit(active) && drawn === null) {
@@ -64,7 +78,9 @@ export class FaultSelection {
         drawn = active.rule.fault;
       }
     }
-    return drawn === null ? this.#ofTestValue(call, ordered, catalogue) : { fault: drawn, onlyWhenCommitted: false };
+    return drawn === null
+      ? this.#ofTestValue(call, ordered, catalogue)
+      : { fault: drawn, onlyWhenCommitted: false };
   }
 
   #push(rule: FaultRule): void {
@@ -72,15 +88,24 @@ export class FaultSelection {
     this.#rules.push({ rule, stream, matched: 0, hits: 0 });
   }
 
-  /** A test value spoils the first call with a new reference. A fault after the commit cannot hit a replay anyway. */
-  #ofTestValue(call: Call, { reference, item }: Ordered, { products, plans }: Catalogue): DrawnFault | null {
+  /**
+   * A test value spoils the first call with a new reference. A fault after the commit cannot hit a
+   * replay anyway.
+   */
+  #ofTestValue(
+    call: Call,
+    { reference, item }: Ordered,
+    { products, plans }: Catalogue,
+  ): DrawnFault | null {
     if (item === undefined || reference === undefined) return null;
-    const { fault } = (call.operation === 'gift_card_order' ? products.get(item) : plans.get(item)) ?? {};
+    const { fault } =
+      (call.operation === 'gift_card_order' ? products.get(item) : plans.get(item)) ?? {};
     const first = `${call.token ?? ''} ${reference}`;
     if (fault === undefined || this.#spoiled.has(first)) return null;
     if (!actsBeforeCommit(fault)) return { fault, onlyWhenCommitted: true };
     const [oldest] = this.#spoiled;
-    if (oldest !== undefined && this.#spoiled.size >= maxRememberedReferences) this.#spoiled.delete(oldest);
+    if (oldest !== undefined && this.#spoiled.size >= maxRememberedReferences)
+      this.#spoiled.delete(oldest);
     this.#spoiled.add(first);
     return { fault, onlyWhenCommitted: false };
   }
@@ -107,7 +132,12 @@ function shouldHit(active: ActiveRule): boolean {
   return probability === undefined || drawn < probability;
 }
 
-function matches({ match }: FaultRule, call: Call, { reference, item }: Ordered, key: CallerKey): boolean {
+function matches(
+  { match }: FaultRule,
+  call: Call,
+  { reference, item }: Ordered,
+  key: CallerKey,
+): boolean {
   const { operation } = match;
   if (operation !== undefined && ![operation].flat().includes(call.operation)) return false;
   if (match.reference !== undefined && match.reference !== reference) return false;
@@ -117,10 +147,15 @@ function matches({ match }: FaultRule, call: Call, { reference, item }: Ordered,
 }
 
 const textOrNothing = z.string().optional().catch(undefined);
-const orderedSchema = z.object({ reference: textOrNothing, variant: textOrNothing, plan: textOrNothing });
+const orderedSchema = z.object({
+  reference: textOrNothing,
+  variant: textOrNothing,
+  plan: textOrNothing,
+});
 
 /** The reference and the item in a body that is not checked yet. */
 function orderedIn({ body }: Call): Ordered {
-  const { reference, variant, plan } = orderedSchema.safeParse('json' in body ? body.json : undefined).data ?? {};
+  const { reference, variant, plan } =
+    orderedSchema.safeParse('json' in body ? body.json : undefined).data ?? {};
   return { reference, item: variant ?? plan };
 }

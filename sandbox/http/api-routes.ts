@@ -13,7 +13,12 @@ import { admitCall, answerCall, finishCall, noteCall } from '../orders/service.t
 import { type Call, refusal, toResponse } from '../orders/call.ts';
 import { type OpenCalls, readJsonBody, type Web } from './server.ts';
 
-type ApiParts = { state: SandboxState; committer: Committer; faults: FaultSelection; openCalls: OpenCalls };
+type ApiParts = {
+  state: SandboxState;
+  committer: Committer;
+  faults: FaultSelection;
+  openCalls: OpenCalls;
+};
 
 const maxBodyBytes = 65_536;
 
@@ -54,7 +59,9 @@ async function exchange(
 ): Promise<Response> {
   const { incoming, outgoing } = context.env;
   const { state, committer, openCalls } = parts;
-  const body = movesMoney(operation) ? await readJsonBody(incoming, maxBodyBytes) : { json: undefined };
+  const body = movesMoney(operation)
+    ? await readJsonBody(incoming, maxBodyBytes)
+    : { json: undefined };
   await openCalls.pause(state.before.between(state.settings.latency.before_ms));
   const call: Call = {
     operation,
@@ -75,7 +82,8 @@ async function exchange(
       ? await committer.run(() => answerCall(state, call, null))
       : await deliverFault(drawn, faultyExchange(call, drawn, incoming.socket, parts));
   if (answer === null) {
-    // The fault has written to the socket, or will close it: the HTTP library must not write to it any more.
+    // The fault has written to the socket, or will close it: the HTTP library must not write to it
+    // any more.
     outgoing.detachSocket(incoming.socket);
     return RESPONSE_ALREADY_SENT;
   }
@@ -83,7 +91,11 @@ async function exchange(
   return toResponse(answer);
 }
 
-function drawFault(call: Call, header: string | undefined, parts: ApiParts): DrawnFault | 'unknown' | null {
+function drawFault(
+  call: Call,
+  header: string | undefined,
+  parts: ApiParts,
+): DrawnFault | 'unknown' | null {
   const { faults, state } = parts;
   const key = call.token === undefined ? undefined : state.accounts.keyOf(call.token);
   try {
@@ -93,7 +105,12 @@ function drawFault(call: Call, header: string | undefined, parts: ApiParts): Dra
   }
 }
 
-function faultyExchange(call: Call, { fault }: DrawnFault, socket: Exchange['socket'], parts: ApiParts): Exchange {
+function faultyExchange(
+  call: Call,
+  { fault }: DrawnFault,
+  socket: Exchange['socket'],
+  parts: ApiParts,
+): Exchange {
   const { state, committer, openCalls } = parts;
   return {
     socket,
@@ -102,7 +119,8 @@ function faultyExchange(call: Call, { fault }: DrawnFault, socket: Exchange['soc
     perform: () =>
       committer.run(() => {
         const answer = answerCall(state, call, fault.fault);
-        if (fault.fault === 'empty_stock' && answer.committed === true) emptyStock(state, answer.orderNumber ?? '');
+        if (fault.fault === 'empty_stock' && answer.committed === true)
+          emptyStock(state, answer.orderNumber ?? '');
         return answer;
       }),
     async performLater(delayMs, onAdmitted) {

@@ -8,7 +8,9 @@ import { type JsonBody, refusal, textOf, toResponse } from '../orders/call.ts';
 
 export type Web = { Bindings: HttpBindings };
 
-/** The calls in flight. Closing the sandbox cuts their pauses short and waits until they have ended. */
+/**
+ * The calls in flight. Closing the sandbox cuts their pauses short and waits until they have ended.
+ */
 export class OpenCalls {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
@@ -30,7 +32,10 @@ export class OpenCalls {
   }
 }
 
-/** An HTTP server in front of `app`. Requests that Node or Hono cannot parse get the error body of Spec 7, too. */
+/**
+ * An HTTP server in front of `app`. Requests that Node or Hono cannot parse get the error body of
+ * Spec 7, too.
+ */
 export function createHttpServer(app: Hono<Web>, openCalls: OpenCalls): Server {
   const handle = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
@@ -39,7 +44,8 @@ export function createHttpServer(app: Hono<Web>, openCalls: OpenCalls): Server {
   const listener = (...[incoming, outgoing]: Parameters<typeof handle>): void => {
     openCalls.track(handle(incoming, outgoing));
   };
-  // By default, Node itself answers a request without a host or with an unknown expectation, without an error body.
+  // By default, Node itself answers a request without a host or with an unknown expectation,
+  // without an error body.
   const server = createServer({ requireHostHeader: false }, listener);
   server.on('checkExpectation', listener);
   server.on('clientError', (_error, socket) => refuseBrokenRequest(socket));
@@ -58,10 +64,14 @@ function refuseBrokenRequest(socket: Duplex): void {
   );
 }
 
-/** Listens on `host:port` and returns the base address, without a slash at the end. Port 0 takes a free port. */
+/**
+ * Listens on `host:port` and returns the base address, without a slash at the end. Port 0 takes a
+ * free port.
+ */
 export async function listen(server: Server, address: string): Promise<string> {
   const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(address);
-  if (match === null) throw new Error(`listen is host:port, such as 127.0.0.1:8090, not ${address}`);
+  if (match === null)
+    throw new Error(`listen is host:port, such as 127.0.0.1:8090, not ${address}`);
   const host = match[1] ?? (match[2] || '127.0.0.1');
   server.listen(Number(match[3]), host);
   await once(server, 'listening');
@@ -70,7 +80,10 @@ export async function listen(server: Server, address: string): Promise<string> {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** A body that is too large is read up to here, because a client reads the answer only after it sent its body. */
+/**
+ * A body that is too large is read up to here, because a client reads the answer only after it sent
+ * its body.
+ */
 const maxReadBytes = 64 * 1024 * 1024;
 
 /** Reads a JSON body; no body at all reads as `{}`. Never throws. */
@@ -88,7 +101,9 @@ export async function readJsonBody(incoming: IncomingMessage, maxBytes: number):
     isComplete = false;
   }
   const bytes = Buffer.concat(pieces);
-  const problem = isComplete ? problemOf(incoming, size, maxBytes) : 'The body did not arrive completely.';
+  const problem = isComplete
+    ? problemOf(incoming, size, maxBytes)
+    : 'The body did not arrive completely.';
   if (problem !== null) return { problem };
   if (size === 0) return { json: {} };
   try {

@@ -13,8 +13,8 @@ export type CountedCall = {
 };
 
 /**
- * The two limits of Spec 8, for each key: 60 requests, and 20 calls that move money, in a minute. A call that moves
- * money counts toward both limits or toward neither.
+ * The two limits of Spec 8, for each key: 60 requests, and 20 calls that move money, in a minute. A
+ * call that moves money counts toward both limits or toward neither.
  */
 export class Limits {
   #settings: LimitSettings;
@@ -65,7 +65,9 @@ interface Limit {
   count(now: number): void;
 }
 
-/** At most `cap` calls in any window, exactly. A call stops counting when it is a whole window old. */
+/**
+ * At most `cap` calls in any window, exactly. A call stops counting when it is a whole window old.
+ */
 export function limitOf(windowMs: number, cap: number): Limit {
   const stamps: number[] = [];
   return {

@@ -11,7 +11,10 @@ type LedgerKey = {
   account: string;
   name: string;
   live: boolean;
-  /** When the calls arrived that the limits let in: all requests, and those that move money. Milliseconds. */
+  /**
+   * When the calls arrived that the limits let in: all requests, and those that move money.
+   * Milliseconds.
+   */
   requests_at: number[];
   orders_at: number[];
   /** How many calls a limit answered 429. */
@@ -21,7 +24,10 @@ type LedgerKey = {
   max_orders_in_window: number;
 };
 
-/** Everything that a sandbox has sold, charged and counted, for tests. Times are milliseconds, amounts minor units. */
+/**
+ * Everything that a sandbox has sold, charged and counted, for tests. Times are milliseconds,
+ * amounts minor units.
+ */
 export type SandboxLedger = {
   now: number;
   window_ms: number;
@@ -57,18 +63,24 @@ export function readLedger({ clock, database, requestLog, settings }: SandboxSta
       `SELECT number, account, family, kind, reference, item, quantity, days, iccid, currency, cost_minor,
          refunded_minor, status, created_at FROM orders ORDER BY id`,
     ),
-    esims: rows<Esim>('SELECT * FROM esims ORDER BY id').map((esim) => ({ ...esim, state: stateOf(esim, now) })),
+    esims: rows<Esim>('SELECT * FROM esims ORDER BY id').map((esim) => ({
+      ...esim,
+      state: stateOf(esim, now),
+    })),
     balances: rows('SELECT * FROM balances ORDER BY account, currency'),
     movements: rows('SELECT * FROM movements ORDER BY id'),
     stock: rows('SELECT variant, available FROM stock ORDER BY variant'),
-    keys: rows<ApiKey>('SELECT * FROM keys ORDER BY id').map((key) => keyCounters(key, calls, windowMs)),
+    keys: rows<ApiKey>('SELECT * FROM keys ORDER BY id').map((key) =>
+      keyCounters(key, calls, windowMs),
+    ),
     calls,
   };
 }
 
 /** The part of a ledger that belongs to one account. The stock is of all accounts. */
 export function ledgerOf(account: string, ledger: SandboxLedger): SandboxLedger {
-  const own = <Row extends { account: string }>(rows: Row[]): Row[] => rows.filter((row) => row.account === account);
+  const own = <Row extends { account: string }>(rows: Row[]): Row[] =>
+    rows.filter((row) => row.account === account);
   const keys = own(ledger.keys);
   return {
     ...ledger,
@@ -83,7 +95,9 @@ export function ledgerOf(account: string, ledger: SandboxLedger): SandboxLedger 
 
 function keyCounters(key: ApiKey, calls: LoggedCall[], windowMs: number): LedgerKey {
   const own = calls.filter((call) => call.key === key.id);
-  const requestsAt = own.filter((call) => call.request_counted === 1).map((call) => call.arrived_at);
+  const requestsAt = own
+    .filter((call) => call.request_counted === 1)
+    .map((call) => call.arrived_at);
   const ordersAt = own.filter((call) => call.order_counted === 1).map((call) => call.arrived_at);
   return {
     key: key.id,
@@ -98,7 +112,9 @@ function keyCounters(key: ApiKey, calls: LoggedCall[], windowMs: number): Ledger
   };
 }
 
-/** The most stamps within any span of one window. A stamp one whole window later is outside of it. */
+/**
+ * The most stamps within any span of one window. A stamp one whole window later is outside of it.
+ */
 export function mostInAnyWindow(stamps: readonly number[], windowMs: number): number {
   const ordered = stamps.toSorted((left, right) => left - right);
   let most = 0;

@@ -34,11 +34,14 @@ export const accountEventSchema = z.strictObject({
   add: z.record(z.string().regex(/^[A-Z]{3}$/), z.string()).optional(),
 });
 
-export const itemEventSchema = z.strictObject({ stock: z.int().min(0).optional(), on_sale: z.boolean().optional() });
+export const itemEventSchema = z.strictObject({
+  stock: z.int().min(0).optional(),
+  on_sale: z.boolean().optional(),
+});
 
 /**
- * Plays the operator of the service, and whatever else can happen to it: time, faults, the phone with an eSIM. Every
- * method must run inside a transaction.
+ * Plays the operator of the service, and whatever else can happen to it: time, faults, the phone
+ * with an eSIM. Every method must run inside a transaction.
  */
 export class Operator {
   readonly #state: SandboxState;
@@ -98,22 +101,32 @@ export class Operator {
     return this.#state.clock.now();
   }
 
-  /** Moves the clock forward and returns the new time. Delayed orders are delivered, eSIMs expire, limits recover. */
+  /**
+   * Moves the clock forward and returns the new time. Delayed orders are delivered, eSIMs expire,
+   * limits recover.
+   */
   advanceClock(ms: number): number {
     const { clock, database, orders } = this.#state;
     clock.advance(ms);
-    const upsert = "INSERT INTO meta VALUES ('clock_offset_ms', ?) ON CONFLICT DO UPDATE SET value = excluded.value";
+    const upsert =
+      "INSERT INTO meta VALUES ('clock_offset_ms', ?) ON CONFLICT DO UPDATE SET value = excluded.value";
     database.run(upsert, String(clock.offsetMs));
     orders.settleDue(this.now());
     return this.now();
   }
 
-  /** Changes settings until the next reset or start; of a section only the given keys. Throws a ZodError on bad values. */
+  /**
+   * Changes settings until the next reset or start; of a section only the given keys. Throws a
+   * ZodError on bad values.
+   */
   change(changes: { [Name in ChangeableName]?: unknown }): void {
     const current = this.#state.settings;
     const merged = changeableSchema.keyof().options.map((name) => {
       const [given, old] = [changes[name], current[name]];
-      return [name, isSection(given) && isSection(old) ? Object.assign({}, old, given) : (given ?? old)];
+      return [
+        name,
+        isSection(given) && isSection(old) ? Object.assign({}, old, given) : (given ?? old),
+      ];
     });
     this.#state.settings = { ...current, ...changeableSchema.parse(Object.fromEntries(merged)) };
     if (changes.limits !== undefined) this.restartLimits();
@@ -124,26 +137,33 @@ export class Operator {
   }
 
   /**
-   * Installs an eSIM, lets it expire, or lets the checks of its state fail. False: there is no such eSIM. Throws when its
-   * state is final: a cancelled eSIM is refunded, and an expired one must not become valid again.
+   * Installs an eSIM, lets it expire, or lets the checks of its state fail. False: there is no such
+   * eSIM. Throws when its state is final: a cancelled eSIM is refunded, and an expired one must not
+   * become valid again.
    */
   esimEvent(iccid: string, { event, times }: z.output<typeof esimEventSchema>): boolean {
     const { esims } = this.#state;
     const esim = esims.find(iccid);
     if (esim === undefined) return false;
     const current = stateOf(esim, this.now());
-    if (event !== 'fail_state_checks' && (current === 'cancelled' || (current === 'expired' && event === 'install'))) {
-      throw new Error(`event: the eSIM ${iccid} is ${current}, which is final, so "${event}" cannot happen to it`);
+    if (
+      event !== 'fail_state_checks' &&
+      (current === 'cancelled' || (current === 'expired' && event === 'install'))
+    ) {
+      throw new Error(
+        `event: the eSIM ${iccid} is ${current}, which is final, so "${event}" cannot happen to it`,
+      );
     }
     if (event === 'install') esims.install(esim, this.now());
-    else if (event === 'expire') esims.update({ ...esim, expires_at: Math.min(esim.expires_at, this.now()) });
+    else if (event === 'expire')
+      esims.update({ ...esim, expires_at: Math.min(esim.expires_at, this.now()) });
     else esims.update({ ...esim, unchecked_left: times });
     return true;
   }
 
   /**
-   * Delivers a pending order now, or refunds it where its item is one whose delivery fails. False: there is no such
-   * order, or it is not pending.
+   * Delivers a pending order now, or refunds it where its item is one whose delivery fails. False:
+   * there is no such order, or it is not pending.
    */
   deliverOrder(number: string): boolean {
     const order = this.#state.orders.find(number);
@@ -153,15 +173,16 @@ export class Operator {
   }
 
   /**
-   * Refunds what is left of an order and cancels its eSIMs, because none of them can be refunded a second time (Spec 3).
-   * False: there is no such order, or it is refunded already.
+   * Refunds what is left of an order and cancels its eSIMs, because none of them can be refunded a
+   * second time (Spec 3). False: there is no such order, or it is refunded already.
    */
   refundOrder(number: string): boolean {
     const { orders, esims } = this.#state;
     const order = orders.find(number);
     if (order === undefined || order.status === 'refunded') return false;
     orders.refundRest(order, this.now());
-    for (const esim of esims.ofOrder(number)) esims.update({ ...esim, cancelled_at: esim.cancelled_at ?? this.now() });
+    for (const esim of esims.ofOrder(number))
+      esims.update({ ...esim, cancelled_at: esim.cancelled_at ?? this.now() });
     return true;
   }
 
@@ -170,11 +191,18 @@ export class Operator {
     return this.#state.accounts.create(wanted, this.now());
   }
 
-  accountEvent(id: string, { wholesale, blocked, add = {} }: z.output<typeof accountEventSchema>): boolean {
+  accountEvent(
+    id: string,
+    { wholesale, blocked, add = {} }: z.output<typeof accountEventSchema>,
+  ): boolean {
     const { accounts } = this.#state;
     const account = accounts.account(id);
     if (account === undefined) return false;
-    accounts.setStanding(id, wholesale ?? account.wholesale === 1, blocked ?? account.blocked === 1);
+    accounts.setStanding(
+      id,
+      wholesale ?? account.wholesale === 1,
+      blocked ?? account.blocked === 1,
+    );
     for (const [currency, amount] of Object.entries(add)) {
       accounts.move(id, currency, toMinor(amount, currency), 'funding', this.now());
     }

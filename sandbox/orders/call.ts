@@ -3,7 +3,9 @@ import type { Plan, Product } from './catalogue.ts';
 import type { Esim } from './units.ts';
 import type { Operation } from '../values/operations.ts';
 
-/** The body of a request, or why it cannot be read: a sentence for the message of `invalid_request`. */
+/**
+ * The body of a request, or why it cannot be read: a sentence for the message of `invalid_request`.
+ */
 export type JsonBody = { json: unknown } | { problem: string };
 
 export type Call = {
@@ -41,7 +43,10 @@ type Purchase = {
   currency: string;
 };
 
-/** A value that an earlier check has found. Throws when it is missing, which the order of checks rules out. */
+/**
+ * A value that an earlier check has found. Throws when it is missing, which the order of checks
+ * rules out.
+ */
 export function required<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`the order of checks should have found the ${what}`);
   return value;
@@ -70,7 +75,10 @@ export type Answer = {
   status: number;
   /** The code of an error, for the request log. */
   code?: string;
-  /** An object is sent as JSON; a string is sent as it is: a stored answer, or a body that is not JSON on purpose. */
+  /**
+   * An object is sent as JSON; a string is sent as it is: a stored answer, or a body that is not
+   * JSON on purpose.
+   */
   body: object | string;
   headers?: Record<string, string>;
   /** The number of the order in this answer, for the request log. */
@@ -79,8 +87,15 @@ export type Answer = {
   committed?: boolean;
 };
 
-/** An error answer with the body of Spec 7. The compiler checks that status and code belong together. */
-export function refusal<Status extends keyof Codes>(status: Status, code: Codes[Status], message: string): Answer {
+/**
+ * An error answer with the body of Spec 7. The compiler checks that status and code belong
+ * together.
+ */
+export function refusal<Status extends keyof Codes>(
+  status: Status,
+  code: Codes[Status],
+  message: string,
+): Answer {
   return { status, code, body: { error: { code, message } } };
 }
 
@@ -91,5 +106,8 @@ export function textOf({ body }: Answer): string {
 export function toResponse(answer: Answer): Response {
   const text = textOf(answer);
   const type: Record<string, string> = text === '' ? {} : { 'content-type': 'application/json' };
-  return new Response(text === '' ? null : text, { status: answer.status, headers: { ...type, ...answer.headers } });
+  return new Response(text === '' ? null : text, {
+    status: answer.status,
+    headers: { ...type, ...answer.headers },
+  });
 }

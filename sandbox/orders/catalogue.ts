@@ -9,7 +9,10 @@ const itemName = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,79}$/, 'names use a-z, 
 /** Minor units by currency. */
 const prices = z
   .record(z.string().regex(/^[A-Z]{3}$/), z.string().regex(/^\d{1,9}(\.\d{1,3})?$/))
-  .transform((written) => new Map(Object.entries(written).map(([name, amount]) => [name, toMinor(amount, name)])));
+  .transform(
+    (written) =>
+      new Map(Object.entries(written).map(([name, amount]) => [name, toMinor(amount, name)])),
+  );
 
 /** How a test value of the sandbox differs from an ordinary item. */
 const behaviour = {
@@ -43,7 +46,9 @@ const planSchema = z
     unlimited: z.boolean().default(false),
     validity_days: z.int().min(1).max(365).optional(),
     /** Makes it a daily plan: its price is per day, and `days` must lie in this range. */
-    daily: z.strictObject({ min_days: z.int().min(1), max_days: z.int().min(1).max(365) }).optional(),
+    daily: z
+      .strictObject({ min_days: z.int().min(1), max_days: z.int().min(1).max(365) })
+      .optional(),
     on_sale: z.boolean().default(true),
     /** Whether it can be bought as a top-up of an eSIM of the same destination. */
     topup: z.boolean().default(true),
@@ -63,7 +68,11 @@ const planSchema = z
 
 const catalogueFileSchema = z.strictObject({
   gift_cards: z.array(
-    z.strictObject({ brand: z.string(), category: z.string(), variants: z.array(variantSchema).min(1) }),
+    z.strictObject({
+      brand: z.string(),
+      category: z.string(),
+      variants: z.array(variantSchema).min(1),
+    }),
   ),
   destinations: z.array(
     z.strictObject({
@@ -99,7 +108,8 @@ export function readCatalogue(path: string | URL): Catalogue {
 
 function catalogueFrom(content: unknown, origin: string): Catalogue {
   const parsed = catalogueFileSchema.safeParse(content);
-  if (!parsed.success) throw new Error(`the catalogue ${origin} is not valid:\n${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new Error(`the catalogue ${origin} is not valid:\n${z.prettifyError(parsed.error)}`);
   const products = parsed.data.gift_cards.flatMap(({ variants, ...group }) =>
     variants.map((variant) => ({ ...variant, ...group })),
   );
@@ -118,7 +128,11 @@ function catalogueFrom(content: unknown, origin: string): Catalogue {
   };
 }
 
-function byName<Item>(items: Item[], nameOf: (item: Item) => string, origin: string): Map<string, Item> {
+function byName<Item>(
+  items: Item[],
+  nameOf: (item: Item) => string,
+  origin: string,
+): Map<string, Item> {
   const named = new Map(items.map((item) => [nameOf(item), item]));
   const twice = items.find((item) => named.get(nameOf(item)) !== item);
   if (twice !== undefined) throw new Error(`the catalogue ${origin} names ${nameOf(twice)} twice`);
@@ -139,7 +153,10 @@ export class Stock {
     this.#database = database;
   }
 
-  /** Stores the stock that the catalogue lists. A number that was edited since the last time replaces what is left. */
+  /**
+   * Stores the stock that the catalogue lists. A number that was edited since the last time
+   * replaces what is left.
+   */
   seed(catalogue: Catalogue): void {
     const upsert = `INSERT INTO stock VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET listed = excluded.listed,
       available = CASE WHEN listed = excluded.listed THEN available ELSE excluded.available END`;
@@ -155,11 +172,16 @@ export class Stock {
 
   /** The caller has checked in the same transaction that there is enough. */
   take({ variant }: Product, quantity: number): void {
-    this.#database.run('UPDATE stock SET available = available - ? WHERE variant = ?', quantity, variant);
+    this.#database.run(
+      'UPDATE stock SET available = available - ? WHERE variant = ?',
+      quantity,
+      variant,
+    );
   }
 
   set(variant: string, available: number): void {
-    const upsert = 'INSERT INTO stock VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET available = excluded.available';
+    const upsert =
+      'INSERT INTO stock VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET available = excluded.available';
     this.#database.run(upsert, variant, available, available);
   }
 
@@ -169,7 +191,8 @@ export class Stock {
   }
 
   setOnSale(plan: string, onSale: boolean): void {
-    const upsert = 'INSERT INTO sale_overrides VALUES (?, ?) ON CONFLICT DO UPDATE SET on_sale = excluded.on_sale';
+    const upsert =
+      'INSERT INTO sale_overrides VALUES (?, ?) ON CONFLICT DO UPDATE SET on_sale = excluded.on_sale';
     this.#database.run(upsert, plan, Number(onSale));
   }
 }

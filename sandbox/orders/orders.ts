@@ -25,10 +25,20 @@ export type Order = {
   due_outcome: 'completed' | 'refunded' | null;
 };
 
-/** An order to place; missing fields follow from the others. Without `due_at` its outcome is reached at once. */
+/**
+ * An order to place; missing fields follow from the others. Without `due_at` its outcome is reached
+ * at once.
+ */
 type NewOrder = Omit<
   Order,
-  'id' | 'number' | 'cost_minor' | 'refunded_minor' | 'status' | 'codes' | 'created_at' | 'due_outcome'
+  | 'id'
+  | 'number'
+  | 'cost_minor'
+  | 'refunded_minor'
+  | 'status'
+  | 'codes'
+  | 'created_at'
+  | 'due_outcome'
 > & { outcome: 'completed' | 'refunded' };
 
 const prefixOf = { gift_card_order: 'GC', esim_order: 'ES', esim_topup: 'TU' } as const;
@@ -46,7 +56,10 @@ export class Orders {
     this.#accounts = accounts;
   }
 
-  /** Stores the order and charges its balance. The caller has checked the balance in the same transaction. */
+  /**
+   * Stores the order and charges its balance. The caller has checked the balance in the same
+   * transaction.
+   */
   place({ outcome, ...facts }: NewOrder, now: number): Order {
     const number = `${prefixOf[facts.kind]}-${100_000 + this.#database.nextId('orders')}`;
     const cost = facts.unit_minor * facts.quantity * (facts.days ?? 1);
@@ -65,7 +78,9 @@ export class Orders {
         due_outcome: isDelayed ? outcome : null,
       },
     );
-    this.#accounts.move(facts.account, facts.currency, -cost, 'charge', now, { orderNumber: number });
+    this.#accounts.move(facts.account, facts.currency, -cost, 'charge', now, {
+      orderNumber: number,
+    });
     if (!isDelayed && outcome === 'refunded') this.refundRest(this.require(number), now);
     return this.require(number);
   }
@@ -76,18 +91,29 @@ export class Orders {
   }
 
   keepCodes(number: string, codes: readonly object[]): void {
-    this.#database.run('UPDATE orders SET codes = ? WHERE number = ?', JSON.stringify(codes), number);
+    this.#database.run(
+      'UPDATE orders SET codes = ? WHERE number = ?',
+      JSON.stringify(codes),
+      number,
+    );
   }
 
-  /** Completes or refunds the pending orders that are due at `now`. Runs before every call, so no answer is outdated. */
+  /**
+   * Completes or refunds the pending orders that are due at `now`. Runs before every call, so no
+   * answer is outdated.
+   */
   settleDue(now: number): void {
-    const due = this.#database.all<Order>("SELECT * FROM orders WHERE status = 'pending' AND due_at <= ?", now);
+    const due = this.#database.all<Order>(
+      "SELECT * FROM orders WHERE status = 'pending' AND due_at <= ?",
+      now,
+    );
     for (const order of due) this.settle(order, order.due_at ?? now);
   }
 
   settle(order: Order, now: number): void {
     if (order.due_outcome === 'refunded') this.refundRest(order, now);
-    else this.#database.run("UPDATE orders SET status = 'completed' WHERE number = ?", order.number);
+    else
+      this.#database.run("UPDATE orders SET status = 'completed' WHERE number = ?", order.number);
   }
 
   /** Refunds what was not refunded before. */
@@ -97,18 +123,26 @@ export class Orders {
     this.#database.run("UPDATE orders SET status = 'refunded' WHERE number = ?", order.number);
   }
 
-  /** Spec 3: refunds the price of one eSIM, once. After the last one the order is refunded. Returns minor units. */
+  /**
+   * Spec 3: refunds the price of one eSIM, once. After the last one the order is refunded. Returns
+   * minor units.
+   */
   refundEsim(order: Order, iccid: string, now: number): number {
     const share = order.cost_minor / order.quantity;
     this.#refund(order, share, now, iccid);
-    if (order.refunded_minor + share === order.cost_minor) this.refundRest(this.require(order.number), now);
+    if (order.refunded_minor + share === order.cost_minor)
+      this.refundRest(this.require(order.number), now);
     return share;
   }
 
   #refund({ number, account, currency }: Order, minor: number, now: number, iccid?: string): void {
     const subject = iccid === undefined ? { orderNumber: number } : { orderNumber: number, iccid };
     this.#accounts.move(account, currency, minor, 'refund', now, subject);
-    this.#database.run('UPDATE orders SET refunded_minor = refunded_minor + ? WHERE number = ?', minor, number);
+    this.#database.run(
+      'UPDATE orders SET refunded_minor = refunded_minor + ? WHERE number = ?',
+      minor,
+      number,
+    );
   }
 
   find(number: string): Order | undefined {

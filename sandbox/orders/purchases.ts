@@ -6,8 +6,16 @@ import type { Order } from './orders.ts';
 import type { SandboxState } from './sandbox-state.ts';
 import { makeCodes } from './units.ts';
 
-/** Carries out a purchase that passed every check: stores the order, charges the balance and makes the units. */
-export function purchase(operation: PurchaseOperation, call: Call, progress: Progress, state: SandboxState): Answer {
+/**
+ * Carries out a purchase that passed every check: stores the order, charges the balance and makes
+ * the units.
+ */
+export function purchase(
+  operation: PurchaseOperation,
+  call: Call,
+  progress: Progress,
+  state: SandboxState,
+): Answer {
   const { purchase: wanted, product, plan, esim } = progress;
   const sold = product ?? required(plan, 'plan');
   const { days, ...ordered } = required(wanted, 'purchase');
@@ -34,7 +42,12 @@ export function purchase(operation: PurchaseOperation, call: Call, progress: Pro
 }
 
 /** Makes the units together with the order. The API shows them once the order is completed. */
-function makeUnits(order: Order, call: Call, { product, plan, esim }: Progress, state: SandboxState): void {
+function makeUnits(
+  order: Order,
+  call: Call,
+  { product, plan, esim }: Progress,
+  state: SandboxState,
+): void {
   if (product !== undefined) {
     return state.orders.keepCodes(order.number, makeCodes(order, product.category, state.seed));
   }
@@ -50,14 +63,18 @@ export function cancel({ arrivedAt: now }: Call, progress: Progress, state: Sand
   const { number, currency } = order;
   const cancelled = { ...esim, cancelled_at: now };
   state.esims.update(cancelled);
-  const refund = { amount: toDecimal(state.orders.refundEsim(order, esim.iccid, now), currency), currency };
+  const refund = {
+    amount: toDecimal(state.orders.refundEsim(order, esim.iccid, now), currency),
+    currency,
+  };
   const body = { ...renderEsim(cancelled, now), number, status: 'refunded', currency, refund };
   return { status: 200, body, orderNumber: number, committed: true };
 }
 
 /**
- * Spec 1: a reference identifies one order, whatever it bought. A call with a known reference gets that order as it is now,
- * or 409 `reference_in_use` when the order belongs to the other family (Spec 7).
+ * Spec 1: a reference identifies one order, whatever it bought. A call with a known reference gets
+ * that order as it is now, or 409 `reference_in_use` when the order belongs to the other family
+ * (Spec 7).
  */
 export function answerRepeat(call: Call, progress: Progress, state: SandboxState): Answer | null {
   if (!isPurchase(call.operation)) return null;
@@ -70,5 +87,9 @@ export function answerRepeat(call: Call, progress: Progress, state: SandboxState
     const message = `The reference "${reference}" already belongs to an order of the other family.`;
     return refusal(409, 'reference_in_use', message);
   }
-  return { status: 200, body: renderOrder(order, state, call.arrivedAt), orderNumber: order.number };
+  return {
+    status: 200,
+    body: renderOrder(order, state, call.arrivedAt),
+    orderNumber: order.number,
+  };
 }

@@ -11,21 +11,41 @@ type ReadOperation = (call: Call, progress: Progress, state: SandboxState) => An
 function lookup(family: Family): ReadOperation {
   return (call, progress, state) => {
     const account = required(progress.account, 'account').id;
-    const found = [state.orders.find(call.subject), state.orders.byReference(account, call.subject)];
-    const order = found.find((candidate) => candidate?.account === account && candidate.family === family);
+    const found = [
+      state.orders.find(call.subject),
+      state.orders.byReference(account, call.subject),
+    ];
+    const order = found.find(
+      (candidate) => candidate?.account === account && candidate.family === family,
+    );
     if (order === undefined) {
-      return refusal(404, 'not_found', 'There is no order with that number or reference in this family.');
+      return refusal(
+        404,
+        'not_found',
+        'There is no order with that number or reference in this family.',
+      );
     }
-    return { status: 200, body: renderOrder(order, state, call.arrivedAt), orderNumber: order.number };
+    return {
+      status: 200,
+      body: renderOrder(order, state, call.arrivedAt),
+      orderNumber: order.number,
+    };
   };
 }
 
 const products: ReadOperation = (call, _progress, state) => {
   const all = [...state.catalogue.products.values()];
   const page = pageNumber(call.query.get('page'), 1);
-  const perPage = pageNumber(call.query.get('per_page'), state.settings.products_per_page || all.length || 1);
+  const perPage = pageNumber(
+    call.query.get('per_page'),
+    state.settings.products_per_page || all.length || 1,
+  );
   if (page === null || perPage === null || perPage > 1_000) {
-    return refusal(422, 'invalid_request', 'page and per_page must be whole numbers from 1; per_page at most 1000.');
+    return refusal(
+      422,
+      'invalid_request',
+      'page and per_page must be whole numbers from 1; per_page at most 1000.',
+    );
   }
   const lastPage = Math.max(1, Math.ceil(all.length / perPage));
   const shown = all.slice((page - 1) * perPage, page * perPage);
@@ -54,7 +74,8 @@ const destinations: ReadOperation = (_call, _progress, { catalogue, stock }) => 
 
 const plans: ReadOperation = (call, _progress, { catalogue, stock }) => {
   const place = catalogue.destinations.get(call.subject);
-  if (place === undefined) return refusal(404, 'not_found', `There is no destination "${call.subject.slice(0, 80)}".`);
+  if (place === undefined)
+    return refusal(404, 'not_found', `There is no destination "${call.subject.slice(0, 80)}".`);
   const onSale = place.plans.filter((plan) => stock.isOnSale(plan));
   return { status: 200, body: { destination: place.destination, plans: onSale.map(renderPlan) } };
 };
@@ -63,14 +84,18 @@ const plans: ReadOperation = (call, _progress, { catalogue, stock }) => {
 function ofEsim(render: (esim: Esim, call: Call, state: SandboxState) => object): ReadOperation {
   return (call, progress, state) => {
     const esim = state.esims.byIccid(required(progress.account, 'account').id, call.subject);
-    if (esim === undefined) return refusal(404, 'not_found', 'There is no eSIM with that ICCID on the account.');
+    if (esim === undefined)
+      return refusal(404, 'not_found', 'There is no eSIM with that ICCID on the account.');
     return { status: 200, body: render(esim, call, state) };
   };
 }
 
 const balances: ReadOperation = (_call, progress, { accounts }) => {
   const rows = accounts.balancesOf(required(progress.account, 'account').id);
-  const shown = rows.map(({ currency, amount_minor: minor }) => ({ currency, amount: toDecimal(minor, currency) }));
+  const shown = rows.map(({ currency, amount_minor: minor }) => ({
+    currency,
+    amount: toDecimal(minor, currency),
+  }));
   return { status: 200, body: { balances: shown } };
 };
 
@@ -81,8 +106,16 @@ export const readOperations = {
   products,
   destinations,
   plans,
-  topups: ofEsim((esim, _call, state) => ({ iccid: esim.iccid, topups: topupPlans(esim, state).map(renderPlan) })),
+  topups: ofEsim((esim, _call, state) => ({
+    iccid: esim.iccid,
+    topups: topupPlans(esim, state).map(renderPlan),
+  })),
   esim: ofEsim((esim, call) => renderEsim(esim, call.arrivedAt)),
   balances,
-  unknown: () => refusal(404, 'not_found', 'There is no such operation. See /openapi.json for those that exist.'),
+  unknown: () =>
+    refusal(
+      404,
+      'not_found',
+      'There is no such operation. See /openapi.json for those that exist.',
+    ),
 } satisfies Record<string, ReadOperation>;

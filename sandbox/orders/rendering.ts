@@ -13,7 +13,10 @@ export function renderOrder(order: Order, state: SandboxState, now: number): obj
     return { ...orderFields(order), variant: item, codes };
   }
   const toppedUp = iccid === null ? undefined : state.esims.byIccid(order.account, iccid);
-  const esims = iccid === null ? state.esims.ofOrder(order.number) : [toppedUp].filter((esim) => esim !== undefined);
+  const esims =
+    iccid === null
+      ? state.esims.ofOrder(order.number)
+      : [toppedUp].filter((esim) => esim !== undefined);
   return {
     ...orderFields(order),
     plan: item,
@@ -30,7 +33,9 @@ function orderFields({ number, reference, status, currency, quantity, ...order }
     status,
     currency,
     total: toDecimal(order.cost_minor, currency),
-    ...(order.refunded_minor === 0 ? {} : { refunded_amount: toDecimal(order.refunded_minor, currency) }),
+    ...(order.refunded_minor === 0
+      ? {}
+      : { refunded_amount: toDecimal(order.refunded_minor, currency) }),
     quantity,
     created_at: isoTime(order.created_at),
   };
@@ -55,10 +60,29 @@ export function renderEsim(esim: Esim, now: number) {
 export function renderProduct(product: Product, stock: number) {
   const { variant, name, brand, category, max_quantity, website_only } = product;
   const prices = renderPrices(product.prices);
-  return { variant, name, brand, category, prices, stock, max_quantity, website_only, api_sellable: !website_only };
+  return {
+    variant,
+    name,
+    brand,
+    category,
+    prices,
+    stock,
+    max_quantity,
+    website_only,
+    api_sellable: !website_only,
+  };
 }
 
-export function renderPlan({ plan, name, destination, prices, data_mb, unlimited, daily, validity_days }: Plan) {
+export function renderPlan({
+  plan,
+  name,
+  destination,
+  prices,
+  data_mb,
+  unlimited,
+  daily,
+  validity_days,
+}: Plan) {
   return {
     plan,
     name,
@@ -73,5 +97,7 @@ export function renderPlan({ plan, name, destination, prices, data_mb, unlimited
 }
 
 function renderPrices(prices: ReadonlyMap<string, number>): Record<string, string> {
-  return Object.fromEntries([...prices].map(([currency, minor]) => [currency, toDecimal(minor, currency)]));
+  return Object.fromEntries(
+    [...prices].map(([currency, minor]) => [currency, toDecimal(minor, currency)]),
+  );
 }

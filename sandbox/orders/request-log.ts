@@ -63,7 +63,8 @@ const select = `SELECT calls.id, calls.arrived_at AS at, keys.account, keys.name
   FROM calls LEFT JOIN keys ON keys.id = calls.key`;
 
 /**
- * The calls that arrived, how the limits counted them and how they were answered: a restart restores the limits from it.
+ * The calls that arrived, how the limits counted them and how they were answered: a restart
+ * restores the limits from it.
  * @internal
  */
 export class RequestLog {
@@ -75,9 +76,16 @@ export class RequestLog {
     this.#most = most;
   }
 
-  add(call: Call, { key, letIn, purchase }: Progress, answer: Answer, fault: string | null): number {
+  add(
+    call: Call,
+    { key, letIn, purchase }: Progress,
+    answer: Answer,
+    fault: string | null,
+  ): number {
     const { operation, arrivedAt } = call;
-    const counted = [letIn === true, letIn === true && movesMoney(operation), letIn === false].map(Number);
+    const counted = [letIn === true, letIn === true && movesMoney(operation), letIn === false].map(
+      Number,
+    );
     const about = [purchase?.reference, answer.orderNumber];
     const { lastInsertRowid } = this.#database.run(
       `INSERT INTO calls (key, operation, arrived_at, request_counted, order_counted, limited, status, code, reference,
@@ -94,9 +102,15 @@ export class RequestLog {
     return this.#database.all('SELECT * FROM calls ORDER BY id');
   }
 
-  /** The calls that arrived after this time, in milliseconds since the epoch, in the order of their arrival. */
+  /**
+   * The calls that arrived after this time, in milliseconds since the epoch, in the order of their
+   * arrival.
+   */
   since(time: number): LoggedCall[] {
-    return this.#database.all('SELECT * FROM calls WHERE arrived_at > ? ORDER BY arrived_at, id', time);
+    return this.#database.all(
+      'SELECT * FROM calls WHERE arrived_at > ? ORDER BY arrived_at, id',
+      time,
+    );
   }
 
   /** The requests for people and tests, the newest first. */
@@ -112,7 +126,10 @@ export class RequestLog {
     return { requests, next_before: rows.length > limit ? (requests.at(-1)?.id ?? null) : null };
   }
 
-  /** The request with this `Request-Id`; false when there is none, or not any more. Throws a ZodError when it is not an id. */
+  /**
+   * The request with this `Request-Id`; false when there is none, or not any more. Throws a
+   * ZodError when it is not an id.
+   */
   find(id: string): LoggedRequest | false {
     const [row] = this.#database.all<Row>(`${select} WHERE calls.id = ?`, requestId.parse(id));
     return row === undefined ? false : shown(row);

@@ -10,7 +10,13 @@ import { Orders } from './orders.ts';
 import { type Esim, Esims } from './units.ts';
 
 /** What a sandbox is made with. The settings can be replaced while it runs. */
-type Basis = { settings: SandboxSettings; catalogue: Catalogue; database: Database; clock: SandboxClock; seed: number };
+type Basis = {
+  settings: SandboxSettings;
+  catalogue: Catalogue;
+  database: Database;
+  clock: SandboxClock;
+  seed: number;
+};
 
 /** Everything that a call can read or change. */
 export type SandboxState = ReturnType<typeof sandboxState>;
@@ -26,14 +32,20 @@ export function sandboxState(basis: Basis) {
     stock: new Stock(database),
     limits: new Limits(settings.limits),
     requestLog: new RequestLog(database, settings),
-    /** Draw the delays of delayed orders, and of calls before they are counted and before they are answered. */
+    /**
+     * Draw the delays of delayed orders, and of calls before they are counted and before they are
+     * answered.
+     */
     delays: new SeededStream(seed, 'delays'),
     before: new SeededStream(seed, 'before'),
     after: new SeededStream(seed, 'after'),
   };
 }
 
-/** Spec 2: the top-up plans of an eSIM. They are the top-up plans on sale at the destination of its plan. */
+/**
+ * Spec 2: the top-up plans of an eSIM. They are the top-up plans on sale at the destination of its
+ * plan.
+ */
 export function topupPlans(esim: Esim, { catalogue, stock }: SandboxState): Plan[] {
   const destination = catalogue.plans.get(esim.plan)?.destination ?? '';
   const plans = catalogue.destinations.get(destination)?.plans ?? [];

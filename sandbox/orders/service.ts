@@ -5,18 +5,23 @@ import { isPurchase, movesMoney } from '../values/operations.ts';
 import { cancel, purchase } from './purchases.ts';
 import type { SandboxState } from './sandbox-state.ts';
 
-/** A call that passed the checks of admission, what they required, and the headers of its answer. */
+/**
+ * A call that passed the checks of admission, what they required, and the headers of its answer.
+ */
 type Admitted = { call: Call; progress: Progress; headers: Record<string, string> };
 
 /** A call that is not answered, or later. */
 const noAnswer: Answer = { status: 0, body: '' };
 
 /*
- * The service without HTTP: a call goes in, an answer comes out. Every function must run inside a transaction that is
- * committed before the answer is sent.
+ * The service without HTTP: a call goes in, an answer comes out. Every function must run inside a
+ * transaction that is committed before the answer is sent.
  */
 
-/** Answers a call and logs it. `fault` is the name of the fault that will spoil the answer, for the log. */
+/**
+ * Answers a call and logs it. `fault` is the name of the fault that will spoil the answer, for the
+ * log.
+ */
 export function answerCall(state: SandboxState, call: Call, fault: string | null): Answer {
   const progress: Progress = {};
   state.orders.settleDue(call.arrivedAt);
@@ -41,19 +46,38 @@ export function finishCall(state: SandboxState, { call, progress, headers }: Adm
   return { ...finish(state, late, progress), headers };
 }
 
-/** Logs a call that is answered without the service, and returns that answer. Without one: the call gets no answer. */
-export function noteCall(state: SandboxState, call: Call, answer = noAnswer, fault: string | null = null): Answer {
+/**
+ * Logs a call that is answered without the service, and returns that answer. Without one: the call
+ * gets no answer.
+ */
+export function noteCall(
+  state: SandboxState,
+  call: Call,
+  answer = noAnswer,
+  fault: string | null = null,
+): Answer {
   return logged(state, call, {}, answer, fault);
 }
 
 /** The answer as it is sent, with the number under which it is in the request log. */
-function logged(state: SandboxState, call: Call, progress: Progress, answer: Answer, fault: string | null): Answer {
+function logged(
+  state: SandboxState,
+  call: Call,
+  progress: Progress,
+  answer: Answer,
+  fault: string | null,
+): Answer {
   const id = state.requestLog.add(call, progress, answer, fault);
   return { ...answer, headers: { ...answer.headers, 'request-id': `req-${id}` } };
 }
 
 /** The first refusal of these checks; null when the call passes all of them. */
-function refusalOf(state: SandboxState, call: Call, progress: Progress, checks: typeof orderChecks): Answer | null {
+function refusalOf(
+  state: SandboxState,
+  call: Call,
+  progress: Progress,
+  checks: typeof orderChecks,
+): Answer | null {
   for (const check of Object.values(checks)) {
     const refused = check(call, progress, state);
     if (refused !== null) return refused;

@@ -10,7 +10,10 @@ const codeValidityDays = 3 * 365;
 const installWithinDays = 180;
 const smdpAddress = 'rsp.sandbox.example';
 
-/** The codes of an order, as the API shows them. Other than a software key, a gift card has a PIN, an address and an end. */
+/**
+ * The codes of an order, as the API shows them. Other than a software key, a gift card has a PIN,
+ * an address and an end.
+ */
 export function makeCodes(
   { number, quantity, created_at: createdAt }: Order,
   category: string,
@@ -23,7 +26,13 @@ export function makeCodes(
     const code = derivedText(seed, purpose, 4, 4);
     const pin = derivedDigits(seed, purpose, 4);
     const expiresAt = isoTime(createdAt + codeValidityDays * dayMs);
-    return { code, serial, pin, url: `https://redeem.sandbox.example/${code}`, expires_at: expiresAt };
+    return {
+      code,
+      serial,
+      pin,
+      url: `https://redeem.sandbox.example/${code}`,
+      expires_at: expiresAt,
+    };
   });
 }
 
@@ -47,7 +56,10 @@ export type Esim = {
 
 export type EsimState = 'new' | 'installed' | 'topped_up' | 'cancelled' | 'expired';
 
-/** The state that the API shows. Cancelled and expired are final; of the others the latest event counts. */
+/**
+ * The state that the API shows. Cancelled and expired are final; of the others the latest event
+ * counts.
+ */
 export function stateOf(esim: Esim, now: number): EsimState {
   if (esim.cancelled_at !== null) return 'cancelled';
   if (now >= esim.expires_at) return 'expired';
@@ -69,9 +81,20 @@ export class Esims {
     this.#seed = seed;
   }
 
-  deliver({ number, account, quantity, days, created_at: now }: Order, { plan, validity_days, esim }: Plan): void {
+  deliver(
+    { number, account, quantity, days, created_at: now }: Order,
+    { plan, validity_days, esim }: Plan,
+  ): void {
     const validityDays = days ?? validity_days ?? 1;
-    const constant = { account, number, plan, smdpAddress, validityDays, now, unchecked: esim.unchecked };
+    const constant = {
+      account,
+      number,
+      plan,
+      smdpAddress,
+      validityDays,
+      now,
+      unchecked: esim.unchecked,
+    };
     const lifeDays = { new: installWithinDays, installed: validityDays, expired: 0 }[esim.state];
     for (let position = 1; position <= quantity; position += 1) {
       this.#database.run(
@@ -109,7 +132,10 @@ export class Esims {
     this.update({ ...esim, installed_at: now, expires_at: now + esim.validity_days * dayMs });
   }
 
-  /** Adds the bought days to the validity of an installed eSIM. One that is not installed keeps its deadline to install. */
+  /**
+   * Adds the bought days to the validity of an installed eSIM. One that is not installed keeps its
+   * deadline to install.
+   */
   topUp(esim: Esim, days: number, now: number): void {
     const addedMs = esim.installed_at === null ? 0 : days * dayMs;
     this.update({ ...esim, topped_up_at: now, expires_at: esim.expires_at + addedMs });
@@ -125,7 +151,9 @@ export class Esims {
   }
 }
 
-/** The check digit at the end of an ICCID: Luhn's formula over the digits before it (ITU-T E.118). */
+/**
+ * The check digit at the end of an ICCID: Luhn's formula over the digits before it (ITU-T E.118).
+ */
 export function luhnDigit(digits: string): number {
   const values = Array.from(digits)
     .toReversed()
@@ -136,7 +164,10 @@ export function luhnDigit(digits: string): number {
   return (10 - (values.reduce((sum, value) => sum + value, 0) % 10)) % 10;
 }
 
-/** 19 digits: 89, the unassigned country code 999, issuer 01, an eleven-digit serial number, the check digit. */
+/**
+ * 19 digits: 89, the unassigned country code 999, issuer 01, an eleven-digit serial number, the
+ * check digit.
+ */
 function iccidOf(serial: number): string {
   const digits = `8999901${String(serial).padStart(11, '0')}`;
   return digits + String(luhnDigit(digits));

@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { faultRuleSchema } from './fault-rules.ts';
 
 /**
- * The accounts of a sandbox without a config: one that buys, and some of which every call is refused in a known way, as
- * test values are refused.
+ * The accounts of a sandbox without a config: one that buys, and some of which every call is
+ * refused in a known way, as test values are refused.
  */
 const defaultAccounts = [
   { id: 'acme', keys: [{ name: 'main', value: 'sandbox-key-main' }] },
@@ -17,7 +17,11 @@ const defaultAccounts = [
     ],
   },
   { id: 'blocked', blocked: true, keys: [{ name: 'main', value: 'sandbox-key-blocked' }] },
-  { id: 'not-wholesale', wholesale: false, keys: [{ name: 'main', value: 'sandbox-key-not-wholesale' }] },
+  {
+    id: 'not-wholesale',
+    wholesale: false,
+    keys: [{ name: 'main', value: 'sandbox-key-not-wholesale' }],
+  },
   {
     id: 'empty',
     balances: { USD: '0.00', EUR: '0.00' },
@@ -25,15 +29,21 @@ const defaultAccounts = [
   },
 ];
 
-const currencyCode = z.string().regex(/^[A-Z]{3}$/, 'a currency is three capital letters, such as USD');
-const amount = z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'an amount is decimal text, such as "12.34"');
+const currencyCode = z
+  .string()
+  .regex(/^[A-Z]{3}$/, 'a currency is three capital letters, such as USD');
+const amount = z
+  .string()
+  .regex(/^\d{1,12}(\.\d{1,3})?$/, 'an amount is decimal text, such as "12.34"');
 const rangeMs = z
   .tuple([z.number().min(0).max(600_000), z.number().min(0).max(600_000)])
   .refine(([min, max]) => min <= max, 'a range is [min, max]');
 
 export const keySchema = z.strictObject({
   name: z.string().min(1).max(60),
-  /** In plain text, because local programs must know it; the database stores only its fingerprint. */
+  /**
+   * In plain text, because local programs must know it; the database stores only its fingerprint.
+   */
   value: z.string().min(8).max(200),
   /** Spec 5.6: with an empty list the key works from any address. */
   allow_list: z
@@ -66,7 +76,8 @@ export const sandboxConfigSchema = z.strictObject({
     .superRefine((accounts, context) => {
       const ids = accounts.map(({ id }) => id);
       const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-      if (twice !== undefined) context.addIssue({ code: 'custom', message: `two accounts have the id ${twice}` });
+      if (twice !== undefined)
+        context.addIssue({ code: 'custom', message: `two accounts have the id ${twice}` });
     })
     .prefault(defaultAccounts),
   /** A catalogue file, relative to the folder of the config. Absent: the shipped catalogue. */

@@ -1,12 +1,16 @@
 import type { Database } from './database.ts';
 
-/** `run` executes the work in the open transaction and returns the function that settles its promise afterwards. */
+/**
+ * `run` executes the work in the open transaction and returns the function that settles its promise
+ * afterwards.
+ */
 type Waiting = { run: () => () => void; reject: (reason: unknown) => void };
 
 /**
- * Runs pieces of work one after the other, and resolves each only after it is on disk.
- * Work that arrives in the same turn of the event loop shares one transaction, hence one fsync: this allows thousands
- * of orders a second with synchronous=FULL. Each piece has its own savepoint, so one that throws undoes only itself.
+ * Runs pieces of work one after the other, and resolves each only after it is on disk. Work that
+ * arrives in the same turn of the event loop shares one transaction, hence one fsync: this allows
+ * thousands of orders a second with synchronous=FULL. Each piece has its own savepoint, so one that
+ * throws undoes only itself.
  */
 export class Committer {
   readonly #database: Database;
@@ -16,7 +20,10 @@ export class Committer {
     this.#database = database;
   }
 
-  /** Resolves with the result of `work` once it is committed; rejects if `work` throws or the commit fails. */
+  /**
+   * Resolves with the result of `work` once it is committed; rejects if `work` throws or the commit
+   * fails.
+   */
   run<T>(work: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const run = (): (() => void) => {

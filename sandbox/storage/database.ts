@@ -95,7 +95,11 @@ export class Database {
 
   /** The id that the next row of this table gets. */
   nextId(table: 'orders' | 'esims'): number {
-    return 1 + (this.all<{ seq: number }>('SELECT seq FROM sqlite_sequence WHERE name = ?', table)[0]?.seq ?? 0);
+    return (
+      1 +
+      (this.all<{ seq: number }>('SELECT seq FROM sqlite_sequence WHERE name = ?', table)[0]?.seq ??
+        0)
+    );
   }
 
   /** Runs the work in a transaction, or in a savepoint of the open one. What throws is undone. */
@@ -107,7 +111,10 @@ export class Database {
     return this.#sqlite.inTransaction;
   }
 
-  /** Empties every table and restarts the row numbers, so a run after a reset repeats the first one. In a transaction. */
+  /**
+   * Empties every table and restarts the row numbers, so a run after a reset repeats the first one.
+   * In a transaction.
+   */
   empty(): void {
     // Until the commit, rows may refer to accounts and keys that are deleted already.
     this.#sqlite.pragma('defer_foreign_keys = ON');
@@ -128,7 +135,9 @@ export class Database {
   }
 }
 
-/** Why a database cannot be opened. IN_USE: another connection has it open, mostly a second sandbox. */
+/**
+ * Why a database cannot be opened. IN_USE: another connection has it open, mostly a second sandbox.
+ */
 const databaseError = (
   code: 'SANDBOX_DATABASE_IN_USE' | 'SANDBOX_DATABASE_UNKNOWN',
   message: string,
@@ -136,10 +145,10 @@ const databaseError = (
 ): Error => Object.assign(new Error(message, { cause }), { code });
 
 /**
- * Opens the database of the sandbox and creates it when it is missing. Until it is closed, no other connection can read
- * or write it: two sandboxes on one database would each count only their own calls, and sell above the limits.
- * It sets synchronous=FULL and reads it back: better-sqlite3 uses NORMAL in WAL mode, with which a power cut can lose an
- * acknowledged order.
+ * Opens the database of the sandbox and creates it when it is missing. Until it is closed, no other
+ * connection can read or write it: two sandboxes on one database would each count only their own
+ * calls, and sell above the limits. It sets synchronous=FULL and reads it back: better-sqlite3 uses
+ * NORMAL in WAL mode, with which a power cut can lose an acknowledged order.
  * @throws Error with a `code`, see `databaseError`
  */
 export function openDatabase(path: string, durability: 'full' | 'relaxed'): Database {
@@ -148,18 +157,21 @@ export function openDatabase(path: string, durability: 'full' | 'relaxed'): Data
     // SQLite would let every user read it; its other files get the same mode.
     closeSync(openSync(path, 'a', 0o600));
   }
-  // Two that start in the same moment can each keep the other from locking. Each tries again for so many milliseconds.
+  // Two that start in the same moment can each keep the other from locking. Each tries again for so
+  // many milliseconds.
   const database = new Sqlite(path, { timeout: 500 });
   try {
-    // The operating system ends this lock with the process, so a killed sandbox leaves none behind. It has to be set
-    // before the first use of the write-ahead log.
+    // The operating system ends this lock with the process, so a killed sandbox leaves none behind.
+    // It has to be set before the first use of the write-ahead log.
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'OFF'}`);
     database.pragma('foreign_keys = ON');
     const wanted = durability === 'full' ? 2 : 0;
     if (database.pragma('synchronous', { simple: true }) !== wanted) {
-      throw new Error('SQLite did not accept the synchronous mode, so commits would not be durable');
+      throw new Error(
+        'SQLite did not accept the synchronous mode, so commits would not be durable',
+      );
     }
     prepareTables(database, path);
   } catch (error) {
@@ -173,13 +185,19 @@ export function openDatabase(path: string, durability: 'full' | 'relaxed'): Data
   return new Database(database);
 }
 
-/** Makes the tables in an empty file. Any other file must be one of ours: a reset would empty also the outbox of a worker. */
+/**
+ * Makes the tables in an empty file. Any other file must be one of ours: a reset would empty also
+ * the outbox of a worker.
+ */
 function prepareTables(database: Sqlite.Database, path: string): void {
   const numberOf = (pragma: string): unknown => database.pragma(pragma, { simple: true });
   const [id, version] = [numberOf('application_id'), numberOf('user_version')];
   if (id === applicationId && version === schemaVersion) return;
   if (tablesOf(database).length > 0 || version !== 0) {
-    const found = id === applicationId ? `version ${String(version)} of the tables` : 'the tables of another program';
+    const found =
+      id === applicationId
+        ? `version ${String(version)} of the tables`
+        : 'the tables of another program';
     const message = `${path} holds ${found}, not version ${schemaVersion} of the sandbox's: name another file, or delete it if an earlier sandbox made it`;
     throw databaseError('SANDBOX_DATABASE_UNKNOWN', message);
   }
@@ -191,5 +209,8 @@ function prepareTables(database: Sqlite.Database, path: string): void {
 }
 
 function tablesOf(database: Sqlite.Database): string[] {
-  return database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  return database
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .pluck()
+    .all();
 }

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { apiOperations } from '../../test/support/sandbox-openapi.ts';
-import { buyEsim, callerOf, esim, giftCard, mainKey, messageOf, refusalOf, startSandbox } from './running-sandbox.ts';
+import {
+  buyEsim,
+  callerOf,
+  esim,
+  giftCard,
+  mainKey,
+  messageOf,
+  refusalOf,
+  startSandbox,
+} from './running-sandbox.ts';
 
 describe('access to the API', () => {
   it('every operation and every unknown path needs the bearer key', async () => {
@@ -8,10 +17,12 @@ describe('access to the API', () => {
     for (const { method, path, example } of apiOperations) {
       const concrete = path.replace(/\{\w+\}/g, 'x');
       const init =
-        method === 'post' ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(example) } : {};
-      expect(refusalOf(await callerOf(sandbox, null).send(method.toUpperCase(), concrete, init))).toBe(
-        '401 invalid_key',
-      );
+        method === 'post'
+          ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(example) }
+          : {};
+      expect(
+        refusalOf(await callerOf(sandbox, null).send(method.toUpperCase(), concrete, init)),
+      ).toBe('401 invalid_key');
     }
     expect(refusalOf(await callerOf(sandbox, null).get('/anything'))).toBe('401 invalid_key');
     expect(refusalOf(await callerOf(sandbox).get('/anything'))).toBe('404 not_found');
@@ -30,7 +41,9 @@ describe('access to the API', () => {
     ]) {
       expect(refusalOf(await nobody.get('/balances', { authorization }))).toBe('401 invalid_key');
     }
-    expect((await nobody.get('/balances', { authorization: `bearer ${mainKey}` })).status).toBe(200);
+    expect((await nobody.get('/balances', { authorization: `bearer ${mainKey}` })).status).toBe(
+      200,
+    );
   });
 
   it('a blocked account and one that is no longer wholesale are refused until that changes', async () => {
@@ -38,7 +51,9 @@ describe('access to the API', () => {
     for (const standing of [{ blocked: true }, { wholesale: false }]) {
       await sandbox.operate((operator) => operator.accountEvent('acme', standing));
       expect(refusalOf(await callerOf(sandbox).get('/products'))).toBe('403 account_not_allowed');
-      await sandbox.operate((operator) => operator.accountEvent('acme', { blocked: false, wholesale: true }));
+      await sandbox.operate((operator) =>
+        operator.accountEvent('acme', { blocked: false, wholesale: true }),
+      );
       expect((await callerOf(sandbox).get('/products')).status).toBe(200);
     }
   });
@@ -46,7 +61,9 @@ describe('access to the API', () => {
   it('no answer allows a web page of another site to read it, because the API is for servers only', async () => {
     const sandbox = await startSandbox();
     const reply = await callerOf(sandbox).get('/balances', { origin: 'https://shop.example' });
-    expect([...reply.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    expect([...reply.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual(
+      [],
+    );
   });
 
   it('every answer is JSON, and a body that is not JSON is 422 invalid_request', async () => {
@@ -55,7 +72,10 @@ describe('access to the API', () => {
     for (const reply of [await caller.get('/products'), await caller.get('/orders/none')]) {
       expect(reply.headers.get('content-type')).toBe('application/json');
     }
-    const form = { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'reference=a' };
+    const form = {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'reference=a',
+    };
     const reply = await caller.send('POST', '/orders', form);
     expect(refusalOf(reply)).toBe('422 invalid_request');
     expect(messageOf(reply)).toContain('Content-Type: application/json');
@@ -69,7 +89,9 @@ describe('access to the API', () => {
       expect(refusalOf(reply)).toBe('422 invalid_request');
       expect(messageOf(reply)).toContain('without "Content-Encoding"');
     }
-    expect((await caller.post('/orders', giftCard('a'), { 'content-encoding': 'identity' })).status).toBe(201);
+    expect(
+      (await caller.post('/orders', giftCard('a'), { 'content-encoding': 'identity' })).status,
+    ).toBe(201);
   });
 
   it('an error body has exactly a code and a message in both families, and a success has no error', async () => {
@@ -79,9 +101,9 @@ describe('access to the API', () => {
     expect(refusalOf(await caller.get('/esim/orders/none'))).toBe('404 not_found');
     for (const path of ['/products', '/esim/destinations', '/balances'])
       expect((await caller.get(path)).json).not.toHaveProperty('error');
-    expect((await caller.post('/orders', giftCard('a', { variant: 'test-refunded' }))).json).not.toHaveProperty(
-      'error',
-    );
+    expect(
+      (await caller.post('/orders', giftCard('a', { variant: 'test-refunded' }))).json,
+    ).not.toHaveProperty('error');
   });
 
   it('the message of a refused order names the currency of the balance', async () => {
@@ -98,10 +120,20 @@ describe('access to the API', () => {
     };
     const rich = await startSandbox({ accounts: [exact] });
     expect((await callerOf(rich).post('/orders', giftCard('a'))).status).toBe(201);
-    expect(rich.ledger().balances).toContainEqual({ account: 'acme', currency: 'USD', amount_minor: 0 });
-    const short = await startSandbox({ accounts: [{ ...exact, balances: { USD: '18.89', EUR: '500.00' } }] });
-    expect(refusalOf(await callerOf(short).post('/orders', giftCard('a')))).toBe('402 insufficient_balance');
-    expect((await callerOf(short).post('/orders', giftCard('a', { currency: 'EUR' }))).status).toBe(201);
+    expect(rich.ledger().balances).toContainEqual({
+      account: 'acme',
+      currency: 'USD',
+      amount_minor: 0,
+    });
+    const short = await startSandbox({
+      accounts: [{ ...exact, balances: { USD: '18.89', EUR: '500.00' } }],
+    });
+    expect(refusalOf(await callerOf(short).post('/orders', giftCard('a')))).toBe(
+      '402 insufficient_balance',
+    );
+    expect((await callerOf(short).post('/orders', giftCard('a', { currency: 'EUR' }))).status).toBe(
+      201,
+    );
   });
 
   it('a quantity or days that is no whole number, and an unknown field, is 422 invalid_request', async () => {
@@ -117,9 +149,13 @@ describe('access to the API', () => {
       expect(refusalOf(await caller.post('/esim/orders', body))).toBe('422 invalid_request');
     }
     for (const reference of ['', ' a', 'ä', 'a b', 'x'.repeat(65), 7, null]) {
-      expect(refusalOf(await caller.post('/orders', giftCard('a', { reference })))).toBe('422 invalid_request');
+      expect(refusalOf(await caller.post('/orders', giftCard('a', { reference })))).toBe(
+        '422 invalid_request',
+      );
     }
-    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/cancel`, { reference: 'a' }))).toBe('422 invalid_request');
+    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/cancel`, { reference: 'a' }))).toBe(
+      '422 invalid_request',
+    );
   });
 
   it('an unchanged repeat of a refused call gets the same answer', async () => {

@@ -14,7 +14,11 @@ import {
   temporaryFolder,
 } from './running-sandbox.ts';
 
-const newKey = (name: string, more: object = {}) => ({ name, value: `sandbox-key-${name}`, ...more });
+const newKey = (name: string, more: object = {}) => ({
+  name,
+  value: `sandbox-key-${name}`,
+  ...more,
+});
 
 /** A sandbox whose account has these keys, over and over on one database. */
 function restarts(): (keys: Array<ReturnType<typeof newKey>>) => Promise<Sandbox> {
@@ -26,8 +30,12 @@ describe('API keys', () => {
   it('only the fingerprint of a key is stored: the database file does not contain the key', async () => {
     const database = join(temporaryFolder(), 'sandbox.db');
     const sandbox = await startSandbox({}, { database });
-    await operatorOf(sandbox).post('/accounts', { id: 'job', keys: [{ name: 'main', value: 'chosen-key-7' }] });
-    for (const key of [mainKey, 'chosen-key-7']) await callerOf(sandbox, key).post('/orders', giftCard('a'));
+    await operatorOf(sandbox).post('/accounts', {
+      id: 'job',
+      keys: [{ name: 'main', value: 'chosen-key-7' }],
+    });
+    for (const key of [mainKey, 'chosen-key-7'])
+      await callerOf(sandbox, key).post('/orders', giftCard('a'));
     expect(sandbox.ledger().orders).toHaveLength(2);
     await sandbox.close();
     new Sqlite(database).pragma('wal_checkpoint(TRUNCATE)');
@@ -48,7 +56,9 @@ describe('API keys', () => {
     expect(await again.operate((operator) => operator.revokeKey('acme', 'main'))).toBe(true);
     expect(refusalOf(await callerOf(again).get('/balances'))).toBe('401 invalid_key');
     await again.close();
-    expect((await callerOf(await start([newKey('six')]), 'sandbox-key-six').get('/balances')).status).toBe(200);
+    expect(
+      (await callerOf(await start([newKey('six')]), 'sandbox-key-six').get('/balances')).status,
+    ).toBe(200);
   });
 
   it('a key that the operator revoked stays revoked when the sandbox starts again with the same config', async () => {
@@ -56,7 +66,9 @@ describe('API keys', () => {
     const first = await startSandbox({}, { database });
     expect(await first.operate((operator) => operator.revokeKey('acme', 'main'))).toBe(true);
     await first.close();
-    expect(refusalOf(await callerOf(await startSandbox({}, { database })).get('/balances'))).toBe('401 invalid_key');
+    expect(refusalOf(await callerOf(await startSandbox({}, { database })).get('/balances'))).toBe(
+      '401 invalid_key',
+    );
   });
 
   it('a key has an allowlist of up to 10 IPv4 or IPv6 addresses, and with an empty one it works from any address', async () => {
@@ -64,21 +76,34 @@ describe('API keys', () => {
     const statusFrom = (sandbox: Sandbox, localAddress: string): Promise<number> =>
       new Promise((resolve, reject) => {
         const headers = { authorization: `Bearer ${mainKey}` };
-        const call = request(`${sandbox.url}/balances`, { localAddress, headers, agent: false }, (response) => {
-          response.resume();
-          resolve(response.statusCode ?? 0);
-        });
+        const call = request(
+          `${sandbox.url}/balances`,
+          { localAddress, headers, agent: false },
+          (response) => {
+            response.resume();
+            resolve(response.statusCode ?? 0);
+          },
+        );
         call.on('error', reject);
         call.end();
       });
     const limited = await start([newKey('main', { allow_list: ['2001:DB8:0::7', '127.0.0.2'] })]);
-    expect([await statusFrom(limited, '127.0.0.1'), await statusFrom(limited, '127.0.0.2')]).toEqual([403, 200]);
+    expect([
+      await statusFrom(limited, '127.0.0.1'),
+      await statusFrom(limited, '127.0.0.2'),
+    ]).toEqual([403, 200]);
     expect(refusalOf(await callerOf(limited).get('/balances'))).toBe('403 ip_not_allowed');
     await limited.close();
-    await expect(start([newKey('main', { allow_list: ['localhost'] })])).rejects.toThrow('IPv4 or IPv6');
+    await expect(start([newKey('main', { allow_list: ['localhost'] })])).rejects.toThrow(
+      'IPv4 or IPv6',
+    );
     const eleven = Array.from({ length: 11 }, (_, index) => `10.0.0.${index}`);
-    await expect(start([newKey('main', { allow_list: eleven })])).rejects.toThrow('at most 10 addresses');
-    expect(await statusFrom(await start([newKey('main', { allow_list: [] })]), '127.0.0.1')).toBe(200);
+    await expect(start([newKey('main', { allow_list: eleven })])).rejects.toThrow(
+      'at most 10 addresses',
+    );
+    expect(await statusFrom(await start([newKey('main', { allow_list: [] })]), '127.0.0.1')).toBe(
+      200,
+    );
   });
 
   it('a key can neither add balance nor change the account', async () => {
@@ -86,7 +111,9 @@ describe('API keys', () => {
     const before = sandbox.ledger();
     const key = callerOf(sandbox);
     for (const path of ['/balances', '/accounts/acme', '/keys', '/orders/GC-100001/refund']) {
-      expect(refusalOf(await key.post(path, { currency: 'USD', amount: '5.00' }))).toBe('404 not_found');
+      expect(refusalOf(await key.post(path, { currency: 'USD', amount: '5.00' }))).toBe(
+        '404 not_found',
+      );
     }
     expect(refusalOf(await key.post('/__sandbox/accounts/acme', { add: { USD: '5.00' } }))).toBe(
       '403 account_not_allowed',

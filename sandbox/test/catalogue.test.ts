@@ -2,7 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readCatalogue, shippedCatalogue } from '../orders/catalogue.ts';
-import { destinationsAnswer, plansAnswer, productsAnswer } from '../../test/support/sandbox-answers.ts';
+import {
+  destinationsAnswer,
+  plansAnswer,
+  productsAnswer,
+} from '../../test/support/sandbox-answers.ts';
 import { callerOf, giftCard, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
 const small = (stock: number): string => `
@@ -18,7 +22,10 @@ describe('the catalogue', () => {
     const { products, total, next } = productsAnswer.parse(reply.json);
     expect([products.length, next]).toEqual([total, null]);
     const known = (variant: string) => products.find((product) => product.variant === variant);
-    expect(known('steam-usd-20')).toMatchObject({ prices: { USD: '18.90', EUR: '17.39' }, api_sellable: true });
+    expect(known('steam-usd-20')).toMatchObject({
+      prices: { USD: '18.90', EUR: '17.39' },
+      api_sellable: true,
+    });
     expect(known('test-website-only')).toMatchObject({ website_only: true, api_sellable: false });
     expect(known('test-few-left')).toMatchObject({ stock: 3 });
     expect(known('test-limit-5')).toMatchObject({ max_quantity: 5 });
@@ -30,27 +37,42 @@ describe('the catalogue', () => {
     let path: string | null = '/products';
     let pages = 0;
     while (path !== null) {
-      const { products, next, last_page: lastPage } = productsAnswer.parse((await caller.get(path)).json);
+      const {
+        products,
+        next,
+        last_page: lastPage,
+      } = productsAnswer.parse((await caller.get(path)).json);
       variants.push(...products.map((product) => product.variant));
       pages += 1;
       expect(lastPage).toBe(3);
       path = next;
     }
-    expect([pages, new Set(variants).size]).toEqual([3, readCatalogue(shippedCatalogue).products.size]);
+    expect([pages, new Set(variants).size]).toEqual([
+      3,
+      readCatalogue(shippedCatalogue).products.size,
+    ]);
   });
 
   it('the catalogue lists the destinations and their plans on sale, with a price per currency and the range of days', async () => {
     const caller = callerOf(await startSandbox());
-    const { destinations } = destinationsAnswer.parse((await caller.get('/esim/destinations')).json);
-    expect(destinations.find((place) => place.destination === 'europe')?.countries.length).toBeGreaterThan(25);
-    const { plans } = plansAnswer.parse((await caller.get('/esim/destinations/testland/plans')).json);
+    const { destinations } = destinationsAnswer.parse(
+      (await caller.get('/esim/destinations')).json,
+    );
+    expect(
+      destinations.find((place) => place.destination === 'europe')?.countries.length,
+    ).toBeGreaterThan(25);
+    const { plans } = plansAnswer.parse(
+      (await caller.get('/esim/destinations/testland/plans')).json,
+    );
     expect(plans.find((plan) => plan.plan === 'test-plan-daily')).toMatchObject({
       daily: true,
       min_days: 3,
       max_days: 10,
     });
     expect(plans.map((plan) => plan.plan)).not.toContain('test-plan-off-sale');
-    expect(plans.find((plan) => plan.plan === 'test-plan-usd-only')?.prices).toEqual({ USD: '5.00' });
+    expect(plans.find((plan) => plan.plan === 'test-plan-usd-only')?.prices).toEqual({
+      USD: '5.00',
+    });
   });
 
   it('the catalogue is as large as a real one, and its test values are the documented ones', () => {
@@ -64,9 +86,13 @@ describe('the catalogue', () => {
       [...plans.values()].filter((plan) => plan.prices.has('USD') && plan.prices.has('EUR')).length,
     ).toBeGreaterThan(150);
     const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
-    const testValues = [...products.keys(), ...plans.keys()].filter((name) => name.startsWith('test-'));
+    const testValues = [...products.keys(), ...plans.keys()].filter((name) =>
+      name.startsWith('test-'),
+    );
     expect(testValues.filter((name) => !document.includes(`\`${name}\``))).toEqual([]);
-    const documented = [...document.matchAll(/`(test-[a-z0-9-]+)`/g)].map((match) => match[1] ?? '');
+    const documented = [...document.matchAll(/`(test-[a-z0-9-]+)`/g)].map(
+      (match) => match[1] ?? '',
+    );
     expect(documented.filter((name) => !testValues.includes(name))).toEqual([]);
   });
 
@@ -77,17 +103,23 @@ describe('the catalogue', () => {
     writeFileSync(file, small(2));
     const start = () => startSandbox({ catalogue: 'goods.yaml' }, { database, configDir: folder });
     const first = await start();
-    expect((await callerOf(first).post('/orders', giftCard('a', { variant: 'one' }))).status).toBe(201);
+    expect((await callerOf(first).post('/orders', giftCard('a', { variant: 'one' }))).status).toBe(
+      201,
+    );
     await first.close();
     const second = await start();
-    expect((await callerOf(second).post('/orders', giftCard('b', { variant: 'one' }))).status).toBe(201);
-    expect(refusalOf(await callerOf(second).post('/orders', giftCard('c', { variant: 'one' })))).toBe(
-      '409 out_of_stock',
+    expect((await callerOf(second).post('/orders', giftCard('b', { variant: 'one' }))).status).toBe(
+      201,
     );
+    expect(
+      refusalOf(await callerOf(second).post('/orders', giftCard('c', { variant: 'one' }))),
+    ).toBe('409 out_of_stock');
     await second.close();
     writeFileSync(file, small(1));
     const third = await start();
-    expect((await callerOf(third).post('/orders', giftCard('c', { variant: 'one' }))).status).toBe(201);
+    expect((await callerOf(third).post('/orders', giftCard('c', { variant: 'one' }))).status).toBe(
+      201,
+    );
   });
 
   it('a sandbox does not start with a wrong catalogue, and names the place of the mistake', async () => {

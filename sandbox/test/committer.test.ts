@@ -5,7 +5,11 @@ import { Committer } from '../storage/committer.ts';
 import { Database } from '../storage/database.ts';
 import { temporaryFolder } from './running-sandbox.ts';
 
-function openTable(): { committer: Committer; add: (value: number) => number; seenByOthers: () => unknown[] } {
+function openTable(): {
+  committer: Committer;
+  add: (value: number) => number;
+  seenByOthers: () => unknown[];
+} {
   const path = join(temporaryFolder(), 'committer.db');
   // Without the lock of a sandbox, so that another connection can look.
   const database = new Sqlite(path);
@@ -45,7 +49,9 @@ describe('the committer', () => {
   it('pieces of work run in the order of their arrival, and each sees those before it', async () => {
     const { committer, add, seenByOthers } = openTable();
     const order: number[] = [];
-    await Promise.all([5, 4, 6].map((value) => committer.run(() => order.push(add(value) * value))));
+    await Promise.all(
+      [5, 4, 6].map((value) => committer.run(() => order.push(add(value) * value))),
+    );
     expect(order).toEqual([5, 4, 6]);
     expect(seenByOthers()).toEqual([4, 5, 6]);
   });

@@ -25,7 +25,9 @@ describe('the lock on the database', () => {
 
   it('of five sandboxes that start at once, one gets the database', async () => {
     const database = join(temporaryFolder(), 'sandbox.db');
-    const starts = await Promise.allSettled([1, 2, 3, 4, 5].map(() => startSandbox({}, { database })));
+    const starts = await Promise.allSettled(
+      [1, 2, 3, 4, 5].map(() => startSandbox({}, { database })),
+    );
     expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
@@ -35,7 +37,9 @@ describe('the lock on the database', () => {
     const reader = new Sqlite(database, { readonly: true });
     onTestFinished(() => void reader.close());
     reader.exec('BEGIN; SELECT count(*) FROM orders');
-    await expect(startSandbox({}, { database })).rejects.toThrow(/is in use by another program: stop that one/);
+    await expect(startSandbox({}, { database })).rejects.toThrow(
+      /is in use by another program: stop that one/,
+    );
     reader.exec('COMMIT');
     reader.close();
     await startSandbox({}, { database });

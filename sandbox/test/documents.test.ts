@@ -13,12 +13,16 @@ import { callerOf, giftCard, startSandbox, temporaryFolder } from './running-san
 
 const run = promisify(execFile);
 const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
-const settings = z.record(z.string(), z.unknown()).parse(parse(/```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? ''));
+const settings = z
+  .record(z.string(), z.unknown())
+  .parse(parse(/```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? ''));
 
 /** The dotted names of all settings in a value, such as `limits.window_ms`. */
 function namesIn(value: unknown, prefix = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [prefix];
-  return Object.entries(value).flatMap(([name, inner]) => namesIn(inner, prefix === '' ? name : `${prefix}.${name}`));
+  return Object.entries(value).flatMap(([name, inner]) =>
+    namesIn(inner, prefix === '' ? name : `${prefix}.${name}`),
+  );
 }
 
 describe('docs/sandbox.md', () => {
@@ -27,9 +31,13 @@ describe('docs/sandbox.md', () => {
     // The command line reads listen, database and seed; the sandbox reads the other settings.
     const { listen, database, seed, config } = readSandboxSection(settings, 'data/demo');
     const shown = sandboxConfigSchema.parse(config);
-    expect(Object.keys(sandboxConfigSchema.shape).filter((name) => !(name in settings))).toEqual([]);
+    expect(Object.keys(sandboxConfigSchema.shape).filter((name) => !(name in settings))).toEqual(
+      [],
+    );
     expect(
-      namesIn({ ...defaults, accounts: null }).filter((name) => !namesIn({ ...shown, accounts: null }).includes(name)),
+      namesIn({ ...defaults, accounts: null }).filter(
+        (name) => !namesIn({ ...shown, accounts: null }).includes(name),
+      ),
     ).toEqual([]);
     const { catalogue, admin_token, accounts, ...rest } = shown;
     expect([listen, database, seed]).toEqual(['127.0.0.1:8090', 'data/demo/sandbox.db', 1]);
@@ -63,14 +71,19 @@ describe('the commands of docs/sandbox.md', () => {
     const sandbox = await startSandbox();
     const commands = commandsOf(document);
     expect(commands.length).toBeGreaterThan(3);
-    const help = execFileSync(process.execPath, ['bin/order-sync.js', 'sandbox', '--help'], { encoding: 'utf8' });
+    const help = execFileSync(process.execPath, ['bin/order-sync.js', 'sandbox', '--help'], {
+      encoding: 'utf8',
+    });
     const [ours, others] = [true, false].map((own) =>
       commands.filter((text) => text.startsWith('order-sync sandbox') === own),
     );
     const flags = ours?.flatMap((command) => command.match(/--\w+/g) ?? []) ?? [];
     expect(flags.filter((flag) => !help.includes(flag))).toEqual([]);
     for (const command of others ?? []) {
-      const { stdout } = await run('bash', ['-c', command.replaceAll('http://127.0.0.1:8090', sandbox.url)]);
+      const { stdout } = await run('bash', [
+        '-c',
+        command.replaceAll('http://127.0.0.1:8090', sandbox.url),
+      ]);
       expect(JSON.parse(stdout)).not.toHaveProperty('error');
     }
     expect(sandbox.ledger().orders).toHaveLength(1);
@@ -92,10 +105,14 @@ describe('the start of a sandbox', () => {
   });
 
   it('a sandbox does not start with an unknown setting, an invalid address or a database of another version', async () => {
-    await expect(startSandbox({ limits: { windows_ms: 1 } } as object)).rejects.toThrow(/windows_ms/);
+    await expect(startSandbox({ limits: { windows_ms: 1 } } as object)).rejects.toThrow(
+      /windows_ms/,
+    );
     await expect(startSandbox({}, { listen: 'nowhere' })).rejects.toThrow(/listen is host:port/);
     const database = join(temporaryFolder(), 'sandbox.db');
     new Sqlite(database).pragma('user_version = 99');
-    await expect(startSandbox({}, { database })).rejects.toThrow(/holds the tables of another program/);
+    await expect(startSandbox({}, { database })).rejects.toThrow(
+      /holds the tables of another program/,
+    );
   });
 });

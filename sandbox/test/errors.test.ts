@@ -61,15 +61,30 @@ const cases: Case[] = [
     (family): Case => ({
       row: '403 ip_not_allowed',
       family,
-      config: account({ keys: [{ name: 'main', value: mainKey, allow_list: ['203.0.113.7', '2001:db8::7'] }] }),
-      provoke: (caller) => (family === 'esim' ? caller.get('/esim/destinations') : caller.get('/products')),
+      config: account({
+        keys: [{ name: 'main', value: mainKey, allow_list: ['203.0.113.7', '2001:db8::7'] }],
+      }),
+      provoke: (caller) =>
+        family === 'esim' ? caller.get('/esim/destinations') : caller.get('/products'),
     }),
   ),
   { row: '404 not_found', family: 'gift_card', provoke: (caller) => caller.get('/orders/nowhere') },
   { row: '404 not_found', family: 'esim', provoke: (caller) => caller.get('/esim/orders/nowhere') },
-  { row: '404 not_found', family: 'esim', provoke: (caller) => caller.get('/esim/destinations/atlantis/plans') },
-  { row: '404 not_found', family: 'esim', provoke: (caller) => caller.get('/esim/esims/8999901000000099997/topups') },
-  { row: '404 not_found', family: 'esim', provoke: (caller) => caller.post('/esim/esims/8999901000000099997/cancel') },
+  {
+    row: '404 not_found',
+    family: 'esim',
+    provoke: (caller) => caller.get('/esim/destinations/atlantis/plans'),
+  },
+  {
+    row: '404 not_found',
+    family: 'esim',
+    provoke: (caller) => caller.get('/esim/esims/8999901000000099997/topups'),
+  },
+  {
+    row: '404 not_found',
+    family: 'esim',
+    provoke: (caller) => caller.post('/esim/esims/8999901000000099997/cancel'),
+  },
   {
     row: '402 insufficient_balance',
     family: 'gift_card',
@@ -95,7 +110,8 @@ const cases: Case[] = [
   {
     row: '422 currency_unavailable',
     family: 'gift_card',
-    provoke: (caller) => caller.post('/orders', giftCard('a', { variant: 'test-usd-only', currency: 'EUR' })),
+    provoke: (caller) =>
+      caller.post('/orders', giftCard('a', { variant: 'test-usd-only', currency: 'EUR' })),
   },
   {
     row: '422 currency_unavailable',
@@ -110,7 +126,8 @@ const cases: Case[] = [
   {
     row: '422 invalid_request',
     family: 'esim',
-    provoke: (caller) => caller.post('/esim/orders', { plan: 'es-1gb-7d', quantity: 1, currency: 'USD' }),
+    provoke: (caller) =>
+      caller.post('/esim/orders', { plan: 'es-1gb-7d', quantity: 1, currency: 'USD' }),
   },
   {
     row: '422 order_refused',
@@ -129,7 +146,9 @@ const cases: Case[] = [
       config: { limits: { enabled: true, orders: 1 } },
       prepare: (caller) => caller.post('/orders', giftCard('a')),
       provoke: (caller) =>
-        family === 'esim' ? caller.post('/esim/orders', esim('b')) : caller.post('/orders', giftCard('b')),
+        family === 'esim'
+          ? caller.post('/esim/orders', esim('b'))
+          : caller.post('/orders', giftCard('b')),
     }),
   ),
   {
@@ -152,13 +171,15 @@ const cases: Case[] = [
   {
     row: '409 out_of_stock',
     family: 'gift_card',
-    provoke: (caller) => caller.post('/orders', giftCard('a', { variant: 'test-few-left', quantity: 4 })),
+    provoke: (caller) =>
+      caller.post('/orders', giftCard('a', { variant: 'test-few-left', quantity: 4 })),
   },
   ...[6, 2_000_000_000, 1e300].map(
     (quantity): Case => ({
       row: '422 limit_exceeded',
       family: 'gift_card',
-      provoke: (caller) => caller.post('/orders', giftCard('a', { variant: 'test-limit-5', quantity })),
+      provoke: (caller) =>
+        caller.post('/orders', giftCard('a', { variant: 'test-limit-5', quantity })),
     }),
   ),
   {
@@ -187,14 +208,16 @@ const cases: Case[] = [
     (days): Case => ({
       row: '422 invalid_plan',
       family: 'esim',
-      provoke: (caller) => caller.post('/esim/orders', esim('a', { plan: 'test-plan-daily', days })),
+      provoke: (caller) =>
+        caller.post('/esim/orders', esim('a', { plan: 'test-plan-daily', days })),
     }),
   ),
   {
     row: '422 topup_not_allowed',
     family: 'esim',
     prepare: (caller) => buyEsim(caller, 'e'),
-    provoke: (caller, _, iccid) => caller.post(`/esim/esims/${iccid}/topups`, topup('a', { plan: 'fr-1gb-7d' })),
+    provoke: (caller, _, iccid) =>
+      caller.post(`/esim/esims/${iccid}/topups`, topup('a', { plan: 'fr-1gb-7d' })),
   },
   {
     row: '422 topup_not_allowed',
@@ -210,7 +233,8 @@ const cases: Case[] = [
     row: '422 topup_not_allowed',
     family: 'esim',
     prepare: (caller) => buyEsim(caller, 'e', { plan: 'test-plan-expired' }),
-    provoke: (caller, _, iccid) => caller.post(`/esim/esims/${iccid}/topups`, topup('a', { plan: 'test-plan-fixed' })),
+    provoke: (caller, _, iccid) =>
+      caller.post(`/esim/esims/${iccid}/topups`, topup('a', { plan: 'test-plan-fixed' })),
   },
   {
     row: '409 not_cancellable',
@@ -243,7 +267,9 @@ describe('every row of the error table can be reached with ordinary calls', () =
   it('every row of the table has a case here in each of its families', () => {
     const reached = new Set(cases.map(({ row, family }) => `${row} ${family}`));
     const wanted = errorRows.flatMap(({ status, code, family }) =>
-      (family === 'both' ? ['gift_card', 'esim'] : [family]).map((name) => `${status} ${code} ${name}`),
+      (family === 'both' ? ['gift_card', 'esim'] : [family]).map(
+        (name) => `${status} ${code} ${name}`,
+      ),
     );
     expect(wanted.filter((row) => !reached.has(row))).toEqual([]);
     expect(errorRows).toHaveLength(19);

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { luhnDigit } from '../orders/units.ts';
-import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../../test/support/sandbox-answers.ts';
+import {
+  cancelAnswer,
+  esimOrderAnswer,
+  esimUnit,
+  topupsAnswer,
+} from '../../test/support/sandbox-answers.ts';
 import {
   balanceOf,
   buyEsim,
@@ -52,27 +57,37 @@ describe('the life of an eSIM', () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const iccid = await buyEsim(caller, 'e');
-    const replies = await Promise.all(Array.from({ length: 20 }, () => caller.post(`/esim/esims/${iccid}/cancel`)));
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => caller.post(`/esim/esims/${iccid}/cancel`)),
+    );
     expect(replies.filter((reply) => reply.status === 200)).toHaveLength(1);
-    expect(sandbox.ledger().movements.filter((movement) => movement.kind === 'refund')).toHaveLength(1);
+    expect(
+      sandbox.ledger().movements.filter((movement) => movement.kind === 'refund'),
+    ).toHaveLength(1);
   });
 
   it('an eSIM whose order the operator has refunded is not refunded again', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const before = balanceOf(sandbox, 'USD');
-    const order = esimOrderAnswer.parse((await caller.post('/esim/orders', esim('e', { quantity: 2 }))).json);
+    const order = esimOrderAnswer.parse(
+      (await caller.post('/esim/orders', esim('e', { quantity: 2 }))).json,
+    );
     const [first, second] = order.esims.map((unit) => unit.iccid);
     await caller.post(`/esim/esims/${first}/cancel`);
     await sandbox.operate((operator) => operator.refundOrder(order.number));
-    expect(refusalOf(await caller.post(`/esim/esims/${second}/cancel`))).toBe('409 not_cancellable');
+    expect(refusalOf(await caller.post(`/esim/esims/${second}/cancel`))).toBe(
+      '409 not_cancellable',
+    );
     expect(balanceOf(sandbox, 'USD')).toBe(before);
   });
 
   it('an order whose eSIMs are all cancelled has the status refunded, which is a success', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
-    const order = esimOrderAnswer.parse((await caller.post('/esim/orders', esim('e', { quantity: 2 }))).json);
+    const order = esimOrderAnswer.parse(
+      (await caller.post('/esim/orders', esim('e', { quantity: 2 }))).json,
+    );
     for (const [index, unit] of order.esims.entries()) {
       await caller.post(`/esim/esims/${unit.iccid}/cancel`);
       const now = esimOrderAnswer.parse((await caller.get('/esim/orders/e')).json);
@@ -88,9 +103,15 @@ describe('the life of an eSIM', () => {
       await buyEsim(caller, 't'),
       await buyEsim(caller, 'x'),
     ];
-    await sandbox.operate((operator) => operator.esimEvent(installed, { event: 'install', times: 1 }));
+    await sandbox.operate((operator) =>
+      operator.esimEvent(installed, { event: 'install', times: 1 }),
+    );
     await sandbox.operate((operator) => operator.esimEvent(expired, { event: 'expire', times: 1 }));
-    await caller.post(`/esim/esims/${topped}/topups`, { reference: 'tt', plan: 'es-1gb-7d', currency: 'USD' });
+    await caller.post(`/esim/esims/${topped}/topups`, {
+      reference: 'tt',
+      plan: 'es-1gb-7d',
+      currency: 'USD',
+    });
     for (const [iccid, why] of [
       [installed, /installed/],
       [topped, /topped up/],
@@ -134,7 +155,9 @@ describe('the life of an eSIM', () => {
     const { topups } = topupsAnswer.parse((await caller.get(`/esim/esims/${iccid}/topups`)).json);
     expect(topups).toEqual(topupsAnswer.parse(before.json).topups);
     const topup = { reference: 't', plan: topups[0]?.plan, currency: 'USD' };
-    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe('422 topup_not_allowed');
+    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe(
+      '422 topup_not_allowed',
+    );
   });
 
   it('a refund by the operator cancels an installed eSIM, and leaves the eSIM of a top-up as it is', async () => {
@@ -144,13 +167,18 @@ describe('the life of an eSIM', () => {
     const iccid = await buyEsim(caller, 'e');
     await operator.post(`/esims/${iccid}`, { event: 'install' });
     const topup = { reference: 't', plan: 'es-1gb-7d', currency: 'USD' };
-    const { number } = esimOrderAnswer.parse((await caller.post(`/esim/esims/${iccid}/topups`, topup)).json);
+    const { number } = esimOrderAnswer.parse(
+      (await caller.post(`/esim/esims/${iccid}/topups`, topup)).json,
+    );
     expect((await operator.post(`/orders/${number}/refund`)).status).toBe(200);
     expect((await caller.get('/esim/orders/t')).json).toMatchObject({ status: 'refunded' });
     expect((await caller.get(`/esim/esims/${iccid}`)).json).toMatchObject({ state: 'topped_up' });
     const bought = esimOrderAnswer.parse((await caller.get('/esim/orders/e')).json);
     expect((await operator.post(`/orders/${bought.number}/refund`)).status).toBe(200);
-    expect((await caller.get(`/esim/esims/${iccid}`)).json).toMatchObject({ state: 'cancelled', installed: true });
+    expect((await caller.get(`/esim/esims/${iccid}`)).json).toMatchObject({
+      state: 'cancelled',
+      installed: true,
+    });
   });
 
   it('an eSIM cannot be cancelled while its state cannot be checked, and can be cancelled afterwards', async () => {
@@ -163,9 +191,13 @@ describe('the life of an eSIM', () => {
     expect((await caller.post(`/esim/esims/${iccid}/cancel`)).status).toBe(200);
     const never = await buyEsim(caller, 'n', { plan: 'test-plan-never-checked' });
     for (let count = 0; count < 3; count += 1) {
-      expect(messageOf(await caller.post(`/esim/esims/${never}/cancel`))).toMatch(/could not be checked/);
+      expect(messageOf(await caller.post(`/esim/esims/${never}/cancel`))).toMatch(
+        /could not be checked/,
+      );
     }
-    await sandbox.operate((operator) => operator.esimEvent(never, { event: 'fail_state_checks', times: 0 }));
+    await sandbox.operate((operator) =>
+      operator.esimEvent(never, { event: 'fail_state_checks', times: 0 }),
+    );
     expect((await caller.post(`/esim/esims/${never}/cancel`)).status).toBe(200);
   });
 
@@ -177,7 +209,11 @@ describe('the life of an eSIM', () => {
     const { topups } = topupsAnswer.parse((await caller.get(`/esim/esims/${iccid}/topups`)).json);
     expect(topups.map((plan) => plan.plan)).toContain('es-1gb-7d');
     const before = esimUnit.parse((await caller.get(`/esim/esims/${iccid}`)).json);
-    await caller.post(`/esim/esims/${iccid}/topups`, { reference: 't', plan: 'es-1gb-7d', currency: 'USD' });
+    await caller.post(`/esim/esims/${iccid}/topups`, {
+      reference: 't',
+      plan: 'es-1gb-7d',
+      currency: 'USD',
+    });
     const after = esimUnit.parse((await caller.get(`/esim/esims/${iccid}`)).json);
     expect(after).toMatchObject({ state: 'topped_up', installed: true, topped_up: true });
     expect(Date.parse(after.expires_at) - Date.parse(before.expires_at)).toBe(7 * dayMs);
@@ -190,17 +226,24 @@ describe('the life of an eSIM', () => {
     await sandbox.operate((operator) => operator.itemEvent('es-1gb-7d', { on_sale: false }));
     expect((await caller.get('/esim/destinations/spain/plans')).text).not.toContain('es-1gb-7d');
     expect((await caller.get(`/esim/esims/${iccid}/topups`)).text).not.toContain('es-1gb-7d');
-    expect(refusalOf(await caller.post('/esim/orders', esim('o', { plan: 'es-1gb-7d' })))).toBe('422 invalid_plan');
+    expect(refusalOf(await caller.post('/esim/orders', esim('o', { plan: 'es-1gb-7d' })))).toBe(
+      '422 invalid_plan',
+    );
     const topup = { reference: 't', plan: 'es-1gb-7d', currency: 'USD' };
-    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe('422 topup_not_allowed');
+    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe(
+      '422 topup_not_allowed',
+    );
   });
 
   it('an installed eSIM expires after the days of its plan, and another one when the time to install it is over', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const [installed, waiting] = [await buyEsim(caller, 'i'), await buyEsim(caller, 'w')];
-    await sandbox.operate((operator) => operator.esimEvent(installed, { event: 'install', times: 1 }));
-    const stateOf = async (iccid: string) => esimUnit.parse((await caller.get(`/esim/esims/${iccid}`)).json).state;
+    await sandbox.operate((operator) =>
+      operator.esimEvent(installed, { event: 'install', times: 1 }),
+    );
+    const stateOf = async (iccid: string) =>
+      esimUnit.parse((await caller.get(`/esim/esims/${iccid}`)).json).state;
     await sandbox.operate((operator) => operator.advanceClock(30 * dayMs));
     expect([await stateOf(installed), await stateOf(waiting)]).toEqual(['expired', 'new']);
     await sandbox.operate((operator) => operator.advanceClock(150 * dayMs));

@@ -17,7 +17,9 @@ import {
 
 type RawReply = { bytes: string; end: 'fin' | 'reset' | 'open'; ms: number };
 
-/** Posts an order over a socket. Returns the exact bytes of the answer and how the connection ended. */
+/**
+ * Posts an order over a socket. Returns the exact bytes of the answer and how the connection ended.
+ */
 function rawOrder(
   { url }: { url: string },
   body: object,
@@ -49,11 +51,15 @@ function rawOrder(
   });
 }
 
-const references = (sandbox: Sandbox): Array<string | null> => sandbox.ledger().orders.map((order) => order.reference);
+const references = (sandbox: Sandbox): Array<string | null> =>
+  sandbox.ledger().orders.map((order) => order.reference);
 const bodyOf = (reply: RawReply): string => reply.bytes.slice(reply.bytes.indexOf('\r\n\r\n') + 4);
 
 describe('test values spoil the first call with each new reference', () => {
-  /** For each item, what the first call gets: the answer, how the connection ends, whether the order is bought. */
+  /**
+   * For each item, what the first call gets: the answer, how the connection ends, whether the order
+   * is bought.
+   */
   const table: Array<[item: string, statusLine: RegExp, end: RawReply['end'], bought: boolean]> = [
     ['test-lost-answer', /^$/, 'fin', true],
     ['test-reset-before', /^$/, 'reset', false],
@@ -133,7 +139,10 @@ describe('test values spoil the first call with each new reference', () => {
     const huge = await caller.post('/orders', giftCard('h', { variant: 'test-huge-body' }));
     expect(huge.text.length).toBeGreaterThan(10 * 1024 * 1024);
     expect(huge.json).toMatchObject({ reference: 'h' });
-    const short = await caller.post('/orders', giftCard('m', { variant: 'test-missing-units', quantity: 3 }));
+    const short = await caller.post(
+      '/orders',
+      giftCard('m', { variant: 'test-missing-units', quantity: 3 }),
+    );
     expect(short.json).toMatchObject({ quantity: 3, codes: [{}, {}] });
     expect(references(sandbox)).toEqual(['o', 'h', 'm']);
   });
@@ -141,38 +150,54 @@ describe('test values spoil the first call with each new reference', () => {
   it('an order that empties the stock succeeds, and the next one is refused', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
-    expect((await caller.post('/orders', giftCard('first', { variant: 'test-last-one' }))).status).toBe(201);
-    expect(refusalOf(await caller.post('/orders', giftCard('second', { variant: 'test-last-one' })))).toBe(
-      '409 out_of_stock',
-    );
-    expect((await caller.post('/orders', giftCard('first', { variant: 'test-last-one' }))).status).toBe(200);
+    expect(
+      (await caller.post('/orders', giftCard('first', { variant: 'test-last-one' }))).status,
+    ).toBe(201);
+    expect(
+      refusalOf(await caller.post('/orders', giftCard('second', { variant: 'test-last-one' }))),
+    ).toBe('409 out_of_stock');
+    expect(
+      (await caller.post('/orders', giftCard('first', { variant: 'test-last-one' }))).status,
+    ).toBe(200);
   });
 
   it('the test plans of eSIMs have faults too, and a refused call is not spoiled', async () => {
     const sandbox = await startSandbox({ limits: { enabled: true, orders: 1 } });
     const lost = esim('e', { plan: 'test-plan-lost-answer' });
     expect((await rawOrder(sandbox, lost, { path: '/esim/orders' })).end).toBe('fin');
-    const limited = await rawOrder(sandbox, esim('f', { plan: 'test-plan-lost-answer' }), { path: '/esim/orders' });
+    const limited = await rawOrder(sandbox, esim('f', { plan: 'test-plan-lost-answer' }), {
+      path: '/esim/orders',
+    });
     expect(limited.bytes).toMatch(/^HTTP\/1\.1 429/);
   });
 });
 
 /** The positions of the calls, out of forty, that a rule with a probability hits. */
 async function hitsWith(seed: number): Promise<number[]> {
-  const sandbox = await startSandbox({ faults: [{ fault: { fault: 'html_502' }, probability: 0.3 }] }, { seed });
+  const sandbox = await startSandbox(
+    { faults: [{ fault: { fault: 'html_502' }, probability: 0.3 }] },
+    { seed },
+  );
   const statuses: number[] = [];
-  for (let count = 0; count < 40; count += 1) statuses.push((await callerOf(sandbox).get('/balances')).status);
+  for (let count = 0; count < 40; count += 1)
+    statuses.push((await callerOf(sandbox).get('/balances')).status);
   return statuses.flatMap((status, index) => (status === 502 ? [index] : []));
 }
 
 describe('faults by rule', () => {
   it('a rule with a position loses the answer of the third order call and of no other', async () => {
-    const rule: FaultRuleInput = { fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' }, at: [3] };
+    const rule: FaultRuleInput = {
+      fault: { fault: 'lost_answer' },
+      match: { operation: 'gift_card_order' },
+      at: [3],
+    };
     const sandbox = await startSandbox({ faults: [rule] });
     const ends: string[] = [];
     for (let count = 1; count <= 5; count += 1) {
       await callerOf(sandbox).get('/balances');
-      ends.push((await rawOrder(sandbox, giftCard(`r${count}`))).bytes === '' ? 'lost' : 'answered');
+      ends.push(
+        (await rawOrder(sandbox, giftCard(`r${count}`))).bytes === '' ? 'lost' : 'answered',
+      );
     }
     expect(ends).toEqual(['answered', 'answered', 'lost', 'answered', 'answered']);
     expect(references(sandbox)).toHaveLength(5);
@@ -190,23 +215,36 @@ describe('faults by rule', () => {
     const sandbox = await startSandbox();
     const [caller, operator] = [callerOf(sandbox), operatorOf(sandbox)];
     const match = { operation: ['gift_card_lookup', 'products'] };
-    expect((await operator.post('/faults', { fault: { fault: 'api_disabled' }, match, times: 1 })).status).toBe(200);
+    expect(
+      (await operator.post('/faults', { fault: { fault: 'api_disabled' }, match, times: 1 }))
+        .status,
+    ).toBe(200);
     expect(refusalOf(await caller.get('/products'))).toBe('503 api_disabled');
     expect((await caller.get('/products')).status).toBe(200);
-    expect((await operator.get('/faults')).json).toMatchObject({ faults: [{ matched: 2, hits: 1 }] });
-    await operator.post('/faults', [{ fault: { fault: 'answer', status: 418, body: '{}' }, match: { key: 'main' } }]);
+    expect((await operator.get('/faults')).json).toMatchObject({
+      faults: [{ matched: 2, hits: 1 }],
+    });
+    await operator.post('/faults', [
+      { fault: { fault: 'answer', status: 418, body: '{}' }, match: { key: 'main' } },
+    ]);
     expect((await caller.get('/balances')).status).toBe(418);
     await operator.send('DELETE', '/faults');
     expect((await caller.get('/balances')).status).toBe(200);
-    expect(refusalOf(await operator.post('/faults', { fault: { fault: 'explode' } }))).toBe('422 invalid_request');
+    expect(refusalOf(await operator.post('/faults', { fault: { fault: 'explode' } }))).toBe(
+      '422 invalid_request',
+    );
   });
 
   it('a header sets the fault of one call, and an unknown fault in it is 422 invalid_request', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     expect((await caller.get('/products', { 'sandbox-fault': 'html_502' })).status).toBe(502);
-    expect(refusalOf(await caller.get('/products', { 'sandbox-fault': 'explode' }))).toBe('422 invalid_request');
-    expect(refusalOf(await caller.get('/products', { 'sandbox-fault': '{' }))).toBe('422 invalid_request');
+    expect(refusalOf(await caller.get('/products', { 'sandbox-fault': 'explode' }))).toBe(
+      '422 invalid_request',
+    );
+    expect(refusalOf(await caller.get('/products', { 'sandbox-fault': '{' }))).toBe(
+      '422 invalid_request',
+    );
   });
 
   it('a sandbox that is closed first finishes the calls that it has admitted', async () => {
@@ -236,7 +274,9 @@ describe('the routes of the operator', () => {
     expect(sandbox.ledger().orders).toEqual([]);
     expect(sandbox.ledger().now).toBeLessThan(Date.now() + 60_000);
     const second = await caller.post('/orders', giftCard('r'));
-    const [before, after] = [first, second].map((reply) => giftCardOrderAnswer.parse(reply.json).codes[0]?.code);
+    const [before, after] = [first, second].map(
+      (reply) => giftCardOrderAnswer.parse(reply.json).codes[0]?.code,
+    );
     expect(after).toBe(before);
   });
 
@@ -259,12 +299,17 @@ describe('the routes of the operator', () => {
 
   it('the routes of the operator refuse web pages, and callers without the token when one is set', async () => {
     const sandbox = await startSandbox();
-    for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { 'sec-fetch-site': 'cross-site' },
+    ]) {
       expect((await operatorOf(sandbox).post('/reset', {}, headers)).status).toBe(403);
     }
     const guarded = await startSandbox({ admin_token: 'a-long-secret' });
     expect((await operatorOf(guarded).get('/ledger')).status).toBe(403);
-    expect((await callerOf({ url: `${guarded.url}/__sandbox` }, 'a-long-secret').get('/ledger')).status).toBe(200);
+    expect(
+      (await callerOf({ url: `${guarded.url}/__sandbox` }, 'a-long-secret').get('/ledger')).status,
+    ).toBe(200);
   });
 
   it('the ledger over HTTP is the whole ledger', async () => {

@@ -7,13 +7,17 @@ import { errorRows } from '../../test/support/sandbox-errors.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import { buyEsim, callerOf, esim, giftCard, mainKey, startSandbox } from './running-sandbox.ts';
 
-const errorBody = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string().min(1) }) });
+const errorBody = z.strictObject({
+  error: z.strictObject({ code: z.string(), message: z.string().min(1) }),
+});
 const pairs = new Set(errorRows.map(({ status, code }) => `${status} ${code}`));
 
 /** How many requests; CI sends 10,000. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 3000);
 
-/** What is wrong with an error answer; null when it is a row of the error table with the error body. */
+/**
+ * What is wrong with an error answer; null when it is a row of the error table with the error body.
+ */
 function wrongWith(status: number, text: string): string | null {
   let json: unknown;
   try {
@@ -46,12 +50,30 @@ function untouched(sandbox: Sandbox): object {
   };
 }
 
-type Junk = { method: string; path: string; headers: Record<string, string>; body: string | Buffer | undefined };
+type Junk = {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: string | Buffer | undefined;
+};
 
 const wrongValue = fc.oneof(
-  fc.constantFrom<unknown>(null, true, {}, [], '', 1.5, '1', 1e308, -0, 2 ** 53, 'x'.repeat(5_000), {
-    $ne: null,
-  }),
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    {},
+    [],
+    '',
+    1.5,
+    '1',
+    1e308,
+    -0,
+    2 ** 53,
+    'x'.repeat(5_000),
+    {
+      $ne: null,
+    },
+  ),
   fc.string({ unit: 'binary' }).filter((text) => !/^[A-Za-z0-9]/.test(text)),
 );
 
@@ -135,7 +157,12 @@ const getPath = fc.oneof(
 );
 const method = fc.constantFrom('POST', 'POST', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS');
 const junk: fc.Arbitrary<Junk> = fc.oneof(
-  fc.record({ method, path: postPath, headers: fc.constant({ 'content-type': 'application/json' }), body: jsonBody }),
+  fc.record({
+    method,
+    path: postPath,
+    headers: fc.constant({ 'content-type': 'application/json' }),
+    body: jsonBody,
+  }),
   fc.record({
     method: fc.constant('POST'),
     path: postPath,
@@ -150,7 +177,12 @@ const junk: fc.Arbitrary<Junk> = fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
     ),
   }),
-  fc.record({ method: fc.constant('GET'), path: getPath, headers: fc.constant({}), body: fc.constant(undefined) }),
+  fc.record({
+    method: fc.constant('GET'),
+    path: getPath,
+    headers: fc.constant({}),
+    body: fc.constant(undefined),
+  }),
   fc.record({
     method: fc.constant('POST'),
     path: fc.constant('/orders'),
@@ -218,7 +250,8 @@ describe('malformed requests', () => {
       const wire = { authorization: `Bearer ${mainKey}`, ...headers };
       const reply = await pool.request({ method: verb, path, headers: wire, body: body ?? null });
       const wrong = wrongWith(reply.statusCode, await reply.body.text());
-      if (wrong !== null) problems.push(`${verb} ${path.slice(0, 80)} ${String(body).slice(0, 120)}: ${wrong}`);
+      if (wrong !== null)
+        problems.push(`${verb} ${path.slice(0, 80)} ${String(body).slice(0, 120)}: ${wrong}`);
     };
     const queue = requests.values();
     await Promise.all(
@@ -227,7 +260,9 @@ describe('malformed requests', () => {
       }),
     );
     await pool.close();
-    const broken = fc.sample(brokenBytes, { numRuns: Math.ceil(runs * 0.1), seed: 20_261_121 }).values();
+    const broken = fc
+      .sample(brokenBytes, { numRuns: Math.ceil(runs * 0.1), seed: 20_261_121 })
+      .values();
     await Promise.all(
       Array.from({ length: 32 }, async () => {
         for (const bytes of broken) {

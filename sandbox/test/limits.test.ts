@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { limitOf } from '../limits/limits.ts';
 import { mostInAnyWindow } from '../operator/ledger.ts';
 import type { SandboxConfig } from '../settings/config.ts';
-import { buyEsim, callerOf, esim, giftCard, startSandbox, temporaryFolder } from './running-sandbox.ts';
+import {
+  buyEsim,
+  callerOf,
+  esim,
+  giftCard,
+  startSandbox,
+  temporaryFolder,
+} from './running-sandbox.ts';
 
 /** Time that only the test moves. */
 function manualTime(): { time: () => number; advance: (ms: number) => void } {
@@ -22,10 +29,19 @@ const cap = 5;
 
 /** Increasing times. Many are equal or close to the edge of a window. */
 const arrivals = fc
-  .array(fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 400 }), fc.constant(windowMs)), {
-    maxLength: 120,
-  })
-  .map((gaps) => gaps.reduce<number[]>((times, gap) => [...times, (times.at(-1) ?? 7_000) + gap], []));
+  .array(
+    fc.oneof(
+      fc.integer({ min: 0, max: 3 }),
+      fc.integer({ min: 0, max: 400 }),
+      fc.constant(windowMs),
+    ),
+    {
+      maxLength: 120,
+    },
+  )
+  .map((gaps) =>
+    gaps.reduce<number[]>((times, gap) => [...times, (times.at(-1) ?? 7_000) + gap], []),
+  );
 
 it('a limit lets in the cap within any window, never more and never fewer, and says how long to wait', () => {
   fc.assert(
@@ -49,7 +65,8 @@ it('a limit lets in the cap within any window, never more and never fewer, and s
 describe('the limits of a key', () => {
   it('60 requests are let in within any minute, and the next one gets 429 with Retry-After', async () => {
     const { sandbox, caller, advance } = await sandboxWith({});
-    for (let count = 0; count < 60; count += 1) expect((await caller.get('/balances')).status).toBe(200);
+    for (let count = 0; count < 60; count += 1)
+      expect((await caller.get('/balances')).status).toBe(200);
     const limited = await caller.get('/balances');
     expect(limited.status).toBe(429);
     expect(limited.headers.get('retry-after')).toBe('60');
@@ -65,8 +82,13 @@ describe('the limits of a key', () => {
     const iccid = await buyEsim(caller, 'e0');
     const other = await buyEsim(caller, 'e1');
     for (let count = 0; count < 8; count += 1) await caller.post('/orders', giftCard(`g${count}`));
-    for (let count = 2; count < 10; count += 1) await caller.post('/esim/orders', esim(`e${count}`));
-    await caller.post(`/esim/esims/${iccid}/topups`, { reference: 't', plan: 'es-1gb-7d', currency: 'USD' });
+    for (let count = 2; count < 10; count += 1)
+      await caller.post('/esim/orders', esim(`e${count}`));
+    await caller.post(`/esim/esims/${iccid}/topups`, {
+      reference: 't',
+      plan: 'es-1gb-7d',
+      currency: 'USD',
+    });
     await caller.post(`/esim/esims/${other}/cancel`);
     expect(sandbox.ledger().keys[0]?.orders_at).toHaveLength(20);
     expect((await caller.post('/orders', giftCard('one-too-many'))).status).toBe(429);
@@ -106,10 +128,13 @@ describe('the limits of a key', () => {
     await first.close();
     const second = await startSandbox(config, { database, time: clock.time });
     const caller = callerOf(second);
-    // One order and two requests are counted already, so one more order and three more requests are let in.
+    // One order and two requests are counted already, so one more order and three more requests are
+    // let in.
     const statuses: number[] = [];
-    for (const reference of ['b', 'c']) statuses.push((await caller.post('/orders', giftCard(reference))).status);
-    for (let count = 0; count < 3; count += 1) statuses.push((await caller.get('/balances')).status);
+    for (const reference of ['b', 'c'])
+      statuses.push((await caller.post('/orders', giftCard(reference))).status);
+    for (let count = 0; count < 3; count += 1)
+      statuses.push((await caller.get('/balances')).status);
     expect(statuses).toEqual([201, 429, 200, 200, 429]);
     clock.advance(60_000);
     expect((await caller.post('/orders', giftCard('c'))).status).toBe(201);

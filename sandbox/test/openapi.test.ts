@@ -9,7 +9,10 @@ import { buyEsim, callerOf, esim, giftCard, type Reply, startSandbox } from './r
 
 type Checked = Reply & { readonly violations: readonly string[] };
 
-/** Calls the sandbox and compares each request and each answer with the document that the sandbox serves. */
+/**
+ * Calls the sandbox and compares each request and each answer with the document that the sandbox
+ * serves.
+ */
 async function checkedCallerOf(sandbox: Sandbox) {
   const caller = callerOf(sandbox);
   const document = new OpenApiDocument((await caller.get('/openapi.json')).json);
@@ -20,14 +23,16 @@ async function checkedCallerOf(sandbox: Sandbox) {
   };
   return {
     get: async (path: string) => checked('GET', path, undefined, await caller.get(path)),
-    post: async (path: string, body: object = {}) => checked('POST', path, body, await caller.post(path, body)),
+    post: async (path: string, body: object = {}) =>
+      checked('POST', path, body, await caller.post(path, body)),
   };
 }
 
 describe('the OpenAPI document', () => {
   it('is OpenAPI 3.1 without a mistake', async () => {
     const { text } = await callerOf(await startSandbox()).get('/openapi.json');
-    const mistakesIn = (source: string): string[] => new OpenApiDocument(JSON.parse(source)).mistakes();
+    const mistakesIn = (source: string): string[] =>
+      new OpenApiDocument(JSON.parse(source)).mistakes();
     expect(mistakesIn(text)).toEqual([]);
     for (const [from, to, mistake] of [
       ['"operationId":"products"', '"operationId":"destinations"', /two are called destinations/],
@@ -43,12 +48,18 @@ describe('the OpenAPI document', () => {
   it('says what the schemas of the requests say (write it with UPDATE_DOCS=1)', () => {
     const path = join(import.meta.dirname, '../http/openapi.yaml');
     if (process.env['UPDATE_DOCS'] === '1')
-      writeFileSync(path, stringify(sandboxDocument(), { aliasDuplicateObjects: false, lineWidth: 120 }));
-    expect(parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(JSON.stringify(sandboxDocument())));
+      writeFileSync(
+        path,
+        stringify(sandboxDocument(), { aliasDuplicateObjects: false, lineWidth: 120 }),
+      );
+    expect(parse(readFileSync(path, 'utf8'))).toEqual(
+      JSON.parse(JSON.stringify(sandboxDocument())),
+    );
   });
 
   it('each operation with a body has an example of it, which fits its schema', () => {
-    for (const { request, example } of apiOperations) expect(request?.safeParse(example).error).toBeUndefined();
+    for (const { request, example } of apiOperations)
+      expect(request?.safeParse(example).error).toBeUndefined();
   });
 });
 
@@ -74,7 +85,12 @@ describe('the calls of a client, compared with the document', () => {
       () => caller.get('/esim/destinations/spain/plans'),
       () => caller.get(`/esim/esims/${iccid}`),
       () => caller.get(`/esim/esims/${iccid}/topups`),
-      () => caller.post(`/esim/esims/${iccid}/topups`, { reference: 't', plan: 'es-1gb-7d', currency: 'EUR' }),
+      () =>
+        caller.post(`/esim/esims/${iccid}/topups`, {
+          reference: 't',
+          plan: 'es-1gb-7d',
+          currency: 'EUR',
+        }),
       () => caller.get('/esim/orders/t'),
       () => caller.get('/balances'),
     ]) {
@@ -84,7 +100,9 @@ describe('the calls of a client, compared with the document', () => {
       201, 200, 201, 201, 201, 200, 200, 200, 201, 201, 200, 200, 200, 200, 200, 201, 200, 200,
     ]);
     expect(replies.flatMap(({ violations }) => violations)).toEqual([]);
-    const cancelled = await caller.post(`/esim/esims/${await buyEsim(callerOf(sandbox), 'fresh')}/cancel`);
+    const cancelled = await caller.post(
+      `/esim/esims/${await buyEsim(callerOf(sandbox), 'fresh')}/cancel`,
+    );
     expect([cancelled.status, cancelled.violations]).toEqual([200, []]);
   });
 
@@ -114,7 +132,9 @@ describe('the calls of a client, compared with the document', () => {
       expect(reply.violations).toEqual([]);
       statuses.push(reply.status);
     }
-    expect(statuses).toEqual([404, 404, 404, 402, 409, 422, 422, 404, 422, 409, 422, 409, 201, 429]);
+    expect(statuses).toEqual([
+      404, 404, 404, 402, 409, 422, 422, 404, 422, 409, 422, 409, 201, 429,
+    ]);
   });
 
   it('a violation is found when either side breaks the document', async () => {

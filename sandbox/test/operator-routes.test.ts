@@ -22,7 +22,10 @@ it('delivers and refunds orders, and installs and expires eSIMs', async () => {
   const pending = answerSchema.parse((await shop.post('/orders', delayed)).json);
   expect(pending.status).toBe('pending');
   await trigger(`/orders/${pending.number}/deliver`);
-  expect((await shop.get('/orders/later')).json).toMatchObject({ status: 'completed', codes: [{}] });
+  expect((await shop.get('/orders/later')).json).toMatchObject({
+    status: 'completed',
+    codes: [{}],
+  });
   await trigger(`/orders/${pending.number}/refund`);
   expect((await shop.get('/orders/later')).json).toMatchObject({ status: 'refunded', codes: [] });
   const [installed, expired] = [await buyEsim(shop, 'e1'), await buyEsim(shop, 'e2')];
@@ -32,10 +35,14 @@ it('delivers and refunds orders, and installs and expires eSIMs', async () => {
   expect((await shop.get(`/esim/esims/${expired}`)).json).toMatchObject({ state: 'expired' });
   const checked = await buyEsim(shop, 'e3');
   await trigger(`/esims/${checked}`, { event: 'fail_state_checks', times: 2 });
-  const cancel = async (): Promise<number> => (await shop.post(`/esim/esims/${checked}/cancel`)).status;
+  const cancel = async (): Promise<number> =>
+    (await shop.post(`/esim/esims/${checked}/cancel`)).status;
   expect([await cancel(), await cancel(), await cancel()]).toEqual([409, 409, 200]);
   const again = await operator.post(`/esims/${expired}`, { event: 'install' });
-  expect([again.status, again.text]).toEqual([422, expect.stringContaining('is expired, which is final')]);
+  expect([again.status, again.text]).toEqual([
+    422,
+    expect.stringContaining('is expired, which is final'),
+  ]);
 });
 
 it('sells out, takes off sale, switches the API off, blocks an account, revokes a key', async () => {

@@ -6,10 +6,19 @@ describe('orders of both families', () => {
   it('a gift card order delivers its codes and charges the named balance exactly', async () => {
     const sandbox = await startSandbox();
     const before = { USD: balanceOf(sandbox, 'USD'), EUR: balanceOf(sandbox, 'EUR') };
-    const reply = await callerOf(sandbox).post('/orders', giftCard('g1', { quantity: 3, currency: 'EUR' }));
+    const reply = await callerOf(sandbox).post(
+      '/orders',
+      giftCard('g1', { quantity: 3, currency: 'EUR' }),
+    );
     expect(reply.status).toBe(201);
     const order = giftCardOrderAnswer.parse(reply.json);
-    expect(order).toMatchObject({ reference: 'g1', status: 'completed', quantity: 3, currency: 'EUR', total: '52.17' });
+    expect(order).toMatchObject({
+      reference: 'g1',
+      status: 'completed',
+      quantity: 3,
+      currency: 'EUR',
+      total: '52.17',
+    });
     expect(new Set(order.codes.map((unit) => unit.code)).size).toBe(3);
     expect(balanceOf(sandbox, 'EUR')).toBe(before.EUR - 5217);
     expect(balanceOf(sandbox, 'USD')).toBe(before.USD);
@@ -19,7 +28,9 @@ describe('orders of both families', () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     expect((await caller.post('/orders', giftCard('g1'))).status).toBe(201);
-    const order = esimOrderAnswer.parse((await caller.post('/esim/orders', esim('e1', { quantity: 30 }))).json);
+    const order = esimOrderAnswer.parse(
+      (await caller.post('/esim/orders', esim('e1', { quantity: 30 }))).json,
+    );
     expect(order.esims).toHaveLength(30);
     expect(order.total).toBe('285.00');
   });
@@ -42,7 +53,9 @@ describe('orders of both families', () => {
     const sim = esimOrderAnswer.parse((await caller.post('/esim/orders', esim('e1'))).json);
     for (const key of [card.number, card.reference]) {
       expect((await caller.get(`/orders/${encodeURIComponent(key)}`)).json).toEqual(card);
-      expect(refusalOf(await caller.get(`/esim/orders/${encodeURIComponent(key)}`))).toBe('404 not_found');
+      expect(refusalOf(await caller.get(`/esim/orders/${encodeURIComponent(key)}`))).toBe(
+        '404 not_found',
+      );
     }
     for (const key of [sim.number, sim.reference]) {
       expect((await caller.get(`/esim/orders/${key}`)).json).toEqual(sim);
@@ -61,18 +74,27 @@ describe('orders of both families', () => {
     const order = esimOrderAnswer.parse((await one.post('/esim/orders', esim('same'))).json);
     expect(refusalOf(await two.get('/esim/orders/same'))).toBe('404 not_found');
     expect(refusalOf(await two.get(`/esim/orders/${order.number}`))).toBe('404 not_found');
-    expect(refusalOf(await two.get(`/esim/esims/${order.esims[0]?.iccid}/topups`))).toBe('404 not_found');
+    expect(refusalOf(await two.get(`/esim/esims/${order.esims[0]?.iccid}/topups`))).toBe(
+      '404 not_found',
+    );
     // A reference is unique for one account (Spec 1), so the other account can use it too.
     expect((await two.post('/orders', giftCard('same'))).status).toBe(201);
   });
 
   it('a delayed order is pending first and delivers its units when it is due', async () => {
-    const sandbox = await startSandbox({ fulfilment: { mode: 'delayed', delay_ms: [60_000, 60_000] } });
+    const sandbox = await startSandbox({
+      fulfilment: { mode: 'delayed', delay_ms: [60_000, 60_000] },
+    });
     const caller = callerOf(sandbox);
-    const placed = giftCardOrderAnswer.parse((await caller.post('/orders', giftCard('later', { quantity: 2 }))).json);
+    const placed = giftCardOrderAnswer.parse(
+      (await caller.post('/orders', giftCard('later', { quantity: 2 }))).json,
+    );
     expect(placed).toMatchObject({ status: 'pending', codes: [] });
     await sandbox.operate((operator) => operator.advanceClock(59_000));
-    expect((await caller.get('/orders/later')).json).toMatchObject({ status: 'pending', codes: [] });
+    expect((await caller.get('/orders/later')).json).toMatchObject({
+      status: 'pending',
+      codes: [],
+    });
     await sandbox.operate((operator) => operator.advanceClock(1_500));
     const ready = giftCardOrderAnswer.parse((await caller.get('/orders/later')).json);
     expect(ready.status).toBe('completed');

@@ -4,10 +4,24 @@ import * as z from 'zod';
 import type { SandboxConfig } from '../settings/config.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import type { SandboxLedger } from '../operator/ledger.ts';
-import { type Caller, callerOf, esim, giftCard, type Reply, startSandbox } from './running-sandbox.ts';
+import {
+  type Caller,
+  callerOf,
+  esim,
+  giftCard,
+  type Reply,
+  startSandbox,
+} from './running-sandbox.ts';
 
 type Step =
-  | { do: 'gift_card' | 'esim'; reference: string; item: string; quantity: number; currency: string; days?: number }
+  | {
+      do: 'gift_card' | 'esim';
+      reference: string;
+      item: string;
+      quantity: number;
+      currency: string;
+      days?: number;
+    }
   | { do: 'topup'; reference: string; which: number; item: string }
   | { do: 'cancel' | 'install' | 'expire' | 'uncheck' | 'refund' | 'lookup'; which: number }
   | { do: 'wait'; ms: number };
@@ -50,17 +64,33 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     },
     { requiredKeys: ['do', 'reference', 'item', 'quantity', 'currency'] },
   ),
-  fc.record({ do: fc.constant('topup' as const), reference, which, item: fc.constantFrom('es-1gb-7d', 'fr-1gb-7d') }),
   fc.record({
-    do: fc.constantFrom('cancel' as const, 'cancel' as const, 'install', 'expire', 'uncheck', 'refund', 'lookup'),
+    do: fc.constant('topup' as const),
+    reference,
+    which,
+    item: fc.constantFrom('es-1gb-7d', 'fr-1gb-7d'),
+  }),
+  fc.record({
+    do: fc.constantFrom(
+      'cancel' as const,
+      'cancel' as const,
+      'install',
+      'expire',
+      'uncheck',
+      'refund',
+      'lookup',
+    ),
     which,
   }),
   fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(500, 1_000, 4_000) }),
 );
-const faults = fc.option(fc.constantFrom('lost_answer', 'html_502', '{"fault":"html_502","when":"before"}', 'reset'), {
-  freq: 6,
-  nil: undefined,
-});
+const faults = fc.option(
+  fc.constantFrom('lost_answer', 'html_502', '{"fault":"html_502","when":"before"}', 'reset'),
+  {
+    freq: 6,
+    nil: undefined,
+  },
+);
 
 const account: SandboxConfig['accounts'] = [
   {
@@ -79,22 +109,40 @@ async function take(
 ): Promise<Reply | undefined> {
   const { orders, esims } = sandbox.ledger();
   const headers: Record<string, string> = fault === undefined ? {} : { 'sandbox-fault': fault };
-  const iccid = 'which' in now ? (esims[now.which % Math.max(1, esims.length)]?.iccid ?? '8999901000000099997') : '';
-  const number = 'which' in now ? (orders[now.which % Math.max(1, orders.length)]?.number ?? 'none') : '';
-  const post = (path: string, body: object = {}) => caller.post(path, body, headers).catch(() => undefined);
+  const iccid =
+    'which' in now
+      ? (esims[now.which % Math.max(1, esims.length)]?.iccid ?? '8999901000000099997')
+      : '';
+  const number =
+    'which' in now ? (orders[now.which % Math.max(1, orders.length)]?.number ?? 'none') : '';
+  const post = (path: string, body: object = {}) =>
+    caller.post(path, body, headers).catch(() => undefined);
   switch (now.do) {
     case 'gift_card':
       return post(
         '/orders',
-        giftCard(now.reference, { variant: now.item, quantity: now.quantity, currency: now.currency }),
+        giftCard(now.reference, {
+          variant: now.item,
+          quantity: now.quantity,
+          currency: now.currency,
+        }),
       );
     case 'esim':
       return post(
         '/esim/orders',
-        esim(now.reference, { plan: now.item, quantity: now.quantity, currency: now.currency, days: now.days }),
+        esim(now.reference, {
+          plan: now.item,
+          quantity: now.quantity,
+          currency: now.currency,
+          days: now.days,
+        }),
       );
     case 'topup':
-      return post(`/esim/esims/${iccid}/topups`, { reference: now.reference, plan: now.item, currency: 'USD' });
+      return post(`/esim/esims/${iccid}/topups`, {
+        reference: now.reference,
+        plan: now.item,
+        currency: 'USD',
+      });
     case 'cancel':
       return post(`/esim/esims/${iccid}/cancel`);
     case 'lookup':
@@ -106,8 +154,12 @@ async function take(
       await sandbox.operate((operator) => operator.advanceClock(now.ms));
       return undefined;
     default: {
-      const event = ({ install: 'install', expire: 'expire', uncheck: 'fail_state_checks' } as const)[now.do];
-      const happened = sandbox.operate((operator) => operator.esimEvent(iccid, { event, times: 1 }));
+      const event = (
+        { install: 'install', expire: 'expire', uncheck: 'fail_state_checks' } as const
+      )[now.do];
+      const happened = sandbox.operate((operator) =>
+        operator.esimEvent(iccid, { event, times: 1 }),
+      );
       // A cancelled or expired eSIM refuses it.
       await happened.catch((error: unknown) => {
         if (!String(error).includes('which is final')) throw error;
@@ -126,18 +178,25 @@ function broken(ledger: SandboxLedger): string[] {
   const problems: string[] = [];
   const check = (holds: boolean, what: string): void => void (holds || problems.push(what));
   for (const { account: owner, currency, amount_minor: amount } of ledger.balances) {
-    const own = ledger.movements.filter((movement) => movement.account === owner && movement.currency === currency);
+    const own = ledger.movements.filter(
+      (movement) => movement.account === owner && movement.currency === currency,
+    );
     check(
       sum(own.map((movement) => movement.amount_minor)) === amount,
       `balance ${currency} is the sum of its movements`,
     );
-    check(own.at(-1)?.balance_minor === amount, `the last movement in ${currency} left the balance`);
+    check(
+      own.at(-1)?.balance_minor === amount,
+      `the last movement in ${currency} left the balance`,
+    );
     check(amount >= 0, `balance ${currency} is not negative`);
   }
   for (const order of ledger.orders) {
     const own = ledger.movements.filter((movement) => movement.order_number === order.number);
     const charges = own.filter((movement) => movement.kind === 'charge');
-    const refunded = sum(own.filter((movement) => movement.kind === 'refund').map((movement) => movement.amount_minor));
+    const refunded = sum(
+      own.filter((movement) => movement.kind === 'refund').map((movement) => movement.amount_minor),
+    );
     check(
       charges.length === 1 && charges[0]?.amount_minor === -order.cost_minor,
       `${order.number} is charged once, its cost`,
@@ -153,7 +212,9 @@ function broken(ledger: SandboxLedger): string[] {
   }
   const names = ledger.orders.map((order) => `${order.account}/${order.reference}`);
   check(new Set(names).size === names.length, 'one order per reference');
-  const refundedEsims = ledger.movements.filter((movement) => movement.kind === 'refund' && movement.iccid !== null);
+  const refundedEsims = ledger.movements.filter(
+    (movement) => movement.kind === 'refund' && movement.iccid !== null,
+  );
   check(
     new Set(refundedEsims.map((movement) => movement.iccid)).size === refundedEsims.length,
     'an eSIM is refunded once',
@@ -168,7 +229,10 @@ describe('the sandbox under any calls in any order', () => {
   it('money, references, refunds and stock stay correct, and an error charges nothing', {
     timeout: 120_000,
   }, async () => {
-    const sandbox = await startSandbox({ accounts: account, fulfilment: { delay_ms: [1_000, 3_000] } });
+    const sandbox = await startSandbox({
+      accounts: account,
+      fulfilment: { delay_ms: [1_000, 3_000] },
+    });
     const caller = callerOf(sandbox);
     const scenario = fc.array(fc.tuple(step, faults), { minLength: 5, maxLength: 40 });
     await fc.assert(
@@ -183,9 +247,12 @@ describe('the sandbox under any calls in any order', () => {
           if (reply === undefined) continue;
           // No step switches the API off, so a 503 would be an internal error of the sandbox.
           expect(reply.status).not.toBe(503);
-          // After the 502 of a fault the order can be bought; every other error must have charged nothing.
+          // After the 502 of a fault the order can be bought; every other error must have charged
+          // nothing.
           const error = reply.status >= 400 && reply.status !== 502;
-          expect(error ? after.movements.length : before.movements.length).toBe(before.movements.length);
+          expect(error ? after.movements.length : before.movements.length).toBe(
+            before.movements.length,
+          );
           const { data } = answered.safeParse(reply.json);
           if (data === undefined || now.do === 'cancel') continue;
           expect(numberOf.get(data.reference) ?? data.number).toBe(data.number);
@@ -204,7 +271,9 @@ describe('the sandbox under any calls in any order', () => {
         await sandbox.operate((operator) => operator.reset());
         const middle = Math.ceil(steps.length / 2);
         for (const batch of [steps.slice(0, middle), steps.slice(middle)]) {
-          const replies = await Promise.all(batch.map((now) => take(sandbox, caller, now, undefined)));
+          const replies = await Promise.all(
+            batch.map((now) => take(sandbox, caller, now, undefined)),
+          );
           expect(replies.map((reply) => reply?.status)).not.toContain(503);
           expect(broken(sandbox.ledger())).toEqual([]);
         }
@@ -232,7 +301,9 @@ describe('the sandbox under any calls in any order', () => {
         });
         for (const [spends, gapMs] of steps) {
           await sandbox.operate((operator) => operator.advanceClock(gapMs));
-          const reply = await (spends ? caller.post('/orders', giftCard('same')) : caller.get('/balances'));
+          const reply = await (spends
+            ? caller.post('/orders', giftCard('same'))
+            : caller.get('/balances'));
           expect([200, 201, 429]).toContain(reply.status);
         }
         const seen = sandbox.ledger().calls;
@@ -241,10 +312,16 @@ describe('the sandbox under any calls in any order', () => {
         for (const [index, call] of seen.entries()) {
           const counted = seen
             .slice(0, index)
-            .filter((earlier) => earlier.limited === 0 && earlier.arrived_at > call.arrived_at - windowMs);
+            .filter(
+              (earlier) => earlier.limited === 0 && earlier.arrived_at > call.arrived_at - windowMs,
+            );
           const isFull =
-            counted.length >= caps.requests || (spends(call) && counted.filter(spends).length >= caps.orders);
-          expect({ at: index, limited: call.limited === 1 }).toEqual({ at: index, limited: isFull });
+            counted.length >= caps.requests ||
+            (spends(call) && counted.filter(spends).length >= caps.orders);
+          expect({ at: index, limited: call.limited === 1 }).toEqual({
+            at: index,
+            limited: isFull,
+          });
         }
       }),
       { numRuns: 60 },

@@ -25,7 +25,9 @@ describe('a reference identifies one order', () => {
   it('fifty calls at once with one reference buy one order', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
-    const replies = await Promise.all(Array.from({ length: 50 }, () => caller.post('/orders', giftCard('race'))));
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => caller.post('/orders', giftCard('race'))),
+    );
     expect(new Set(replies.map((reply) => reply.text)).size).toBe(1);
     expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1);
     expect(sandbox.ledger().orders).toHaveLength(1);
@@ -37,10 +39,16 @@ describe('a reference identifies one order', () => {
     const iccid = await buyEsim(caller, 'of-esims');
     await caller.post('/orders', giftCard('of-cards'));
     const movements = sandbox.ledger().movements.length;
-    expect(refusalOf(await caller.post('/esim/orders', esim('of-cards')))).toBe('409 reference_in_use');
-    expect(refusalOf(await caller.post('/orders', giftCard('of-esims')))).toBe('409 reference_in_use');
+    expect(refusalOf(await caller.post('/esim/orders', esim('of-cards')))).toBe(
+      '409 reference_in_use',
+    );
+    expect(refusalOf(await caller.post('/orders', giftCard('of-esims')))).toBe(
+      '409 reference_in_use',
+    );
     const topup = { reference: 'of-cards', plan: 'es-1gb-7d', currency: 'USD' };
-    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe('409 reference_in_use');
+    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe(
+      '409 reference_in_use',
+    );
     expect(sandbox.ledger().movements).toHaveLength(movements);
   });
 
@@ -58,14 +66,21 @@ describe('a reference identifies one order', () => {
   });
 
   it('a repeat gets the order in its current state', async () => {
-    const sandbox = await startSandbox({ fulfilment: { mode: 'delayed', delay_ms: [1_000, 1_000] } });
+    const sandbox = await startSandbox({
+      fulfilment: { mode: 'delayed', delay_ms: [1_000, 1_000] },
+    });
     const caller = callerOf(sandbox);
     const first = await caller.post('/orders', giftCard('r'));
     expect(first.json).toMatchObject({ status: 'pending', codes: [] });
     await sandbox.operate((operator) => operator.advanceClock(1_000));
-    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'completed' });
+    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({
+      status: 'completed',
+    });
     const { number } = giftCardOrderAnswer.parse(first.json);
     await sandbox.operate((operator) => operator.refundOrder(number));
-    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'refunded', codes: [] });
+    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({
+      status: 'refunded',
+      codes: [],
+    });
   });
 });

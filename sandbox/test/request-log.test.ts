@@ -22,10 +22,18 @@ describe('the request log', () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const bought = await caller.post('/orders', giftCard('shop-1'));
-    const refused = await caller.post('/orders', giftCard('shop-2', { variant: 'test-out-of-stock' }));
+    const refused = await caller.post(
+      '/orders',
+      giftCard('shop-2', { variant: 'test-out-of-stock' }),
+    );
     const read = await caller.get('/products?per_page=1&page=2');
     const unknown = await callerOf(sandbox, 'no-such-key').get('/balances');
-    expect([bought, refused, read, unknown].map(idOf)).toEqual(['req-1', 'req-2', 'req-3', 'req-4']);
+    expect([bought, refused, read, unknown].map(idOf)).toEqual([
+      'req-1',
+      'req-2',
+      'req-3',
+      'req-4',
+    ]);
     expect((await operatorOf(sandbox).get(`/requests/${idOf(bought)}`)).json).toEqual({
       id: 'req-1',
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
@@ -39,7 +47,9 @@ describe('the request log', () => {
       fault: null,
     });
     const { requests } = await logOf(sandbox);
-    expect(requests.map(({ id, status, code, operation }) => [id, status, code, operation])).toEqual([
+    expect(
+      requests.map(({ id, status, code, operation }) => [id, status, code, operation]),
+    ).toEqual([
       ['req-4', 401, 'invalid_key', 'balances'],
       ['req-3', 200, null, 'products'],
       ['req-2', 409, 'out_of_stock', 'gift_card_order'],
@@ -53,7 +63,9 @@ describe('the request log', () => {
     const order = (reference: string, fault: string): Promise<Reply> =>
       caller.post('/orders', giftCard(reference), { 'sandbox-fault': fault });
     await expect(order('lost', 'lost_answer')).rejects.toThrow('fetch failed');
-    await expect(order('never', '{"fault":"reset","when":"before"}')).rejects.toThrow('fetch failed');
+    await expect(order('never', '{"fault":"reset","when":"before"}')).rejects.toThrow(
+      'fetch failed',
+    );
     const disabled = await order('disabled', 'api_disabled');
     const proxy = await order('proxy', 'html_502');
     const unknown = await order('unknown', 'no-such-fault');
@@ -118,7 +130,12 @@ describe('the request log', () => {
 });
 
 /** What a browser would get; Node's `fetch` sends no headers of a browser. */
-function browse(sandbox: Sandbox, path: string, headers: Record<string, string>, method = 'GET'): Promise<number> {
+function browse(
+  sandbox: Sandbox,
+  path: string,
+  headers: Record<string, string>,
+  method = 'GET',
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const call = request(sandbox.url + path, { method, headers, agent: false }, (response) => {
       response.resume();
@@ -157,7 +174,9 @@ describe('deliver now', () => {
       ['test-delayed-refunded', 'refunded'],
     ] as const) {
       const bought = await caller.post('/orders', giftCard(variant, { variant }));
-      const { number } = z.object({ number: z.string(), status: z.literal('pending') }).parse(bought.json);
+      const { number } = z
+        .object({ number: z.string(), status: z.literal('pending') })
+        .parse(bought.json);
       expect((await operator.post(`/orders/${number}/deliver`)).status).toBe(200);
       expect((await caller.get(`/orders/${variant}`)).json).toMatchObject({ status });
       expect((await operator.post(`/orders/${number}/deliver`)).status).toBe(404);

@@ -19,7 +19,10 @@ const made = z.strictObject({
   keys: z.array(z.strictObject({ name: z.string(), value: z.string() })),
 });
 
-async function makeAccount(sandbox: Sandbox, wanted: object = {}): Promise<{ id: string; key: string }> {
+async function makeAccount(
+  sandbox: Sandbox,
+  wanted: object = {},
+): Promise<{ id: string; key: string }> {
   const { id, keys } = made.parse((await operatorOf(sandbox).post('/accounts', wanted)).json);
   return { id, key: keys[0]?.value ?? '' };
 }
@@ -77,15 +80,22 @@ describe('accounts made at run time', () => {
     const caller = callerOf(sandbox, 'chosen-key-7');
     expect((await caller.post('/orders', giftCard('a'))).status).toBe(201);
     expect(refusalOf(await caller.post('/orders', giftCard('b')))).toBe('402 insufficient_balance');
-    expect(refusalOf(await callerOf(sandbox, 'chosen-old-7').get('/balances'))).toBe('401 invalid_key');
+    expect(refusalOf(await callerOf(sandbox, 'chosen-old-7').get('/balances'))).toBe(
+      '401 invalid_key',
+    );
     const blocked = await makeAccount(sandbox, { blocked: true });
-    expect(refusalOf(await callerOf(sandbox, blocked.key).get('/balances'))).toBe('403 account_not_allowed');
+    expect(refusalOf(await callerOf(sandbox, blocked.key).get('/balances'))).toBe(
+      '403 account_not_allowed',
+    );
   });
 
   it('a fault can be for one account, and the others do not meet it', async () => {
     const sandbox = await startSandbox();
     const [one, two] = [await makeAccount(sandbox), await makeAccount(sandbox)];
-    await operatorOf(sandbox).post('/faults', { fault: { fault: 'rate_limited' }, match: { account: one.id } });
+    await operatorOf(sandbox).post('/faults', {
+      fault: { fault: 'rate_limited' },
+      match: { account: one.id },
+    });
     expect((await callerOf(sandbox, one.key).get('/balances')).status).toBe(429);
     expect((await callerOf(sandbox, two.key).get('/balances')).status).toBe(200);
     expect((await callerOf(sandbox).get('/balances')).status).toBe(200);
@@ -110,7 +120,10 @@ describe('accounts made at run time', () => {
     const count = sandbox.ledger().balances.length;
     for (const [wanted, message] of [
       [{ id: 'acme' }, /^id: the account acme exists already/],
-      [{ keys: [{ name: 'a' }, { name: 'b', value: mainKey }] }, /^keys\[1\]\.value: this key exists already/],
+      [
+        { keys: [{ name: 'a' }, { name: 'b', value: mainKey }] },
+        /^keys\[1\]\.value: this key exists already/,
+      ],
       [
         {
           keys: [
@@ -120,7 +133,10 @@ describe('accounts made at run time', () => {
         },
         /^keys\[1\]\.value/,
       ],
-      [{ keys: Array.from({ length: 6 }, (_, index) => ({ name: `k${index}` })) }, /at most 5 live keys/],
+      [
+        { keys: Array.from({ length: 6 }, (_, index) => ({ name: `k${index}` })) },
+        /at most 5 live keys/,
+      ],
       [{ id: 'Not Allowed' }, /id/],
       [{ money: 'much' }, /Unrecognized key: "money"/],
       [{ balances: { USD: 'much' } }, /balances/],
@@ -137,7 +153,12 @@ describe('accounts made at run time', () => {
     const present = new Set(sandbox.ledger().balances.map(({ account }) => account)).size;
     await sandbox.operate((operator) => {
       for (let more = present; more < maxAccounts; more += 1) {
-        operator.createAccount({ wholesale: true, blocked: false, balances: { USD: '1.00' }, keys: [] });
+        operator.createAccount({
+          wholesale: true,
+          blocked: false,
+          balances: { USD: '1.00' },
+          keys: [],
+        });
       }
     });
     const reply = await operatorOf(sandbox).post('/accounts', {});

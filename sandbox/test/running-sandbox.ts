@@ -15,7 +15,10 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A sandbox on a free port with a database file, closed when the test is over. By default without limits. */
+/**
+ * A sandbox on a free port with a database file, closed when the test is over. By default without
+ * limits.
+ */
 export async function startSandbox(
   config: SandboxConfig = {},
   options: Partial<Omit<SandboxOptions, 'config'>> = {},
@@ -33,7 +36,9 @@ export async function startSandbox(
 
 export type Reply = { status: number; headers: Headers; text: string; json: unknown };
 
-const errorBody = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) });
+const errorBody = z.strictObject({
+  error: z.strictObject({ code: z.string(), message: z.string() }),
+});
 
 /** The `code` of an error answer. Throws unless the body is exactly the error body of Spec 7. */
 export function codeOf(reply: Reply): string {
@@ -57,7 +62,8 @@ export type Caller = {
 
 /** An HTTP client with this key; null sends no key. */
 export function callerOf({ url }: { url: string }, key: string | null = mainKey): Caller {
-  const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+  const authorization: Record<string, string> =
+    key === null ? {} : { authorization: `Bearer ${key}` };
   const send = async (method: string, path: string, init: RequestInit = {}): Promise<Reply> => {
     const headers = { ...authorization, ...Object.fromEntries(new Headers(init.headers)) };
     const response = await fetch(url + path, { redirect: 'manual', ...init, method, headers });
@@ -104,16 +110,25 @@ export const esim = (reference: string, more: object = {}): object => ({
   ...more,
 });
 
-const esimOrder = z.looseObject({ number: z.string(), esims: z.array(z.looseObject({ iccid: z.string() })).min(1) });
+const esimOrder = z.looseObject({
+  number: z.string(),
+  esims: z.array(z.looseObject({ iccid: z.string() })).min(1),
+});
 
 /** Buys one eSIM and returns its ICCID. */
-export async function buyEsim(caller: Caller, reference: string, more: object = {}): Promise<string> {
+export async function buyEsim(
+  caller: Caller,
+  reference: string,
+  more: object = {},
+): Promise<string> {
   const order = esimOrder.parse((await caller.post('/esim/orders', esim(reference, more))).json);
   return order.esims[0]?.iccid ?? '';
 }
 
 export function balanceOf(sandbox: Sandbox, currency: string, account = 'acme'): number {
-  const found = sandbox.ledger().balances.find((row) => row.account === account && row.currency === currency);
+  const found = sandbox
+    .ledger()
+    .balances.find((row) => row.account === account && row.currency === currency);
   return found?.amount_minor ?? 0;
 }
 

@@ -9,7 +9,9 @@ const titles = new Set(
   readdirSync(import.meta.dirname)
     .filter((name) => name.endsWith('.test.ts'))
     .flatMap((name) => [
-      ...readFileSync(join(import.meta.dirname, name), 'utf8').matchAll(/\bit\(\s*(['`])((?:(?!\1).)+)\1/g),
+      ...readFileSync(join(import.meta.dirname, name), 'utf8').matchAll(
+        /\bit\(\s*(['`])((?:(?!\1).)+)\1/g,
+      ),
     ])
     .map((match) => (match[2] ?? '').replaceAll(/'(is bought|buys nothing)'/g, '"$1"')),
 );
@@ -26,10 +28,13 @@ describe('the specification', () => {
 
   it('the list of rules has every section with rules and every row of the error table', () => {
     const sections = ['Spec 1', 'Spec 2', 'Spec 3', 'Spec 4', 'Spec 5', 'Spec 7', 'Spec 8'];
-    expect(sections.filter((section) => !specRules.some(({ place }) => place.startsWith(section)))).toEqual([]);
+    expect(
+      sections.filter((section) => !specRules.some(({ place }) => place.startsWith(section))),
+    ).toEqual([]);
     const rows = specRules.filter(({ place }) => place === 'Spec 7, table').map(({ rule }) => rule);
     const missing = errorRows.filter(
-      ({ status, code }) => !rows.some((rule) => rule.startsWith(status === 429 ? '429 ' : `${status} \`${code}\``)),
+      ({ status, code }) =>
+        !rows.some((rule) => rule.startsWith(status === 429 ? '429 ' : `${status} \`${code}\``)),
     );
     expect(missing).toEqual([]);
   });

@@ -1,49 +1,69 @@
 /**
- * Every sentence of the specification that states a rule, its section, and the tests that check it over HTTP.
- * Sentences that only say "not shown" state no rule; docs/spec-gaps.md is about them. The website is not played: how keys
- * are made there, and orders that are placed there.
+ * Every sentence of the specification that states a rule, its section, and the tests that check it
+ * over HTTP. Sentences that only say "not shown" state no rule; docs/spec-gaps.md is about them.
+ * The website is not played: how keys are made there, and orders that are placed there.
  */
 export type SpecRule = { place: string; rule: string; tests: string[] };
 
-const errorRow = 'a call gets ${row} on ${family} endpoints and charges nothing (case ${index + 1})';
+const errorRow =
+  'a call gets ${row} on ${family} endpoints and charges nothing (case ${index + 1})';
 const everyRow = 'every row of the table has a case here in each of its families';
-const bothFamilies = 'one API key works for both families, and an eSIM order delivers as many eSIMs as were ordered';
+const bothFamilies =
+  'one API key works for both families, and an eSIM order delivers as many eSIMs as were ordered';
 const exactCharge = 'a gift card order delivers its codes and charges the named balance exactly';
-const properties = 'money, references, refunds and stock stay correct, and an error charges nothing';
+const properties =
+  'money, references, refunds and stock stay correct, and an error charges nothing';
 const lookups = 'an order is found by number and by reference, under its own family only';
 const otherAccount = 'an account sees nothing of another account';
 const twice = 'an eSIM is cancelled and refunded once, and a second cancel is 409 not_cancellable';
-const replay = 'a repeat in the same family gets the same answer as long as nothing has changed, and buys nothing';
+const replay =
+  'a repeat in the same family gets the same answer as long as nothing has changed, and buys nothing';
 const crossFamily = 'the other family gets 409 reference_in_use and charges nothing';
-const operatorRefund = 'an order that the operator refunds is a success, and the money is back in the balance';
+const operatorRefund =
+  'an order that the operator refunds is a success, and the money is back in the balance';
 const keyOnlySpends = 'a key can neither add balance nor change the account';
 const cancelStates = 'an eSIM that was installed or topped up or has expired cannot be cancelled';
-const unchecked = 'an eSIM cannot be cancelled while its state cannot be checked, and can be cancelled afterwards';
-const together = '20 orders of both families, top-ups and cancels together are let in within a minute';
-const sixty = '60 requests are let in within any minute, and the next one gets 429 with Retry-After';
+const unchecked =
+  'an eSIM cannot be cancelled while its state cannot be checked, and can be cancelled afterwards';
+const together =
+  '20 orders of both families, top-ups and cancels together are let in within a minute';
+const sixty =
+  '60 requests are let in within any minute, and the next one gets 429 with Retry-After';
 const perKey = 'each key has limits of its own';
-const topupList = 'an eSIM has a list of top-up plans, and a top-up with one of them extends an installed eSIM';
-const offSale = 'a plan that goes off sale leaves the lists and can no longer be ordered or used as a top-up';
+const topupList =
+  'an eSIM has a list of top-up plans, and a top-up with one of them extends an installed eSIM';
+const offSale =
+  'a plan that goes off sale leaves the lists and can no longer be ordered or used as a top-up';
 const plansList =
   'the catalogue lists the destinations and their plans on sale, with a price per currency and the range of days';
-const productsList = 'the catalogue lists every product with its prices, its stock, and whether it is sold by API';
-const cover = 'an order is refused when the named balance is one cent short, whatever the other balances are';
+const productsList =
+  'the catalogue lists every product with its prices, its stock, and whether it is sold by API';
+const cover =
+  'an order is refused when the named balance is one cent short, whatever the other balances are';
 const bearer = 'every operation and every unknown path needs the bearer key';
 const wrongKey = 'a missing key, a wrong key and a key in another form are 401 invalid_key';
-const fingerprint = 'only the fingerprint of a key is stored: the database file does not contain the key';
-const fiveKeys = 'an account has at most five live keys, and a revoked key stops working at once and frees its place';
+const fingerprint =
+  'only the fingerprint of a key is stored: the database file does not contain the key';
+const fiveKeys =
+  'an account has at most five live keys, and a revoked key stops working at once and frees its place';
 const allowlist =
   'a key has an allowlist of up to 10 IPv4 or IPv6 addresses, and with an empty one it works from any address';
-const shutOut = 'a blocked account and one that is no longer wholesale are refused until that changes';
-const serversOnly = 'no answer allows a web page of another site to read it, because the API is for servers only';
+const shutOut =
+  'a blocked account and one that is no longer wholesale are refused until that changes';
+const serversOnly =
+  'no answer allows a web page of another site to read it, because the API is for servers only';
 const json = 'every answer is JSON, and a body that is not JSON is 422 invalid_request';
-const errorShape = 'an error body has exactly a code and a message in both families, and a success has no error';
-const faultTable = 'the first order of ${item} ${bought ? "is bought" : "buys nothing"}, and the retry gets the order';
+const errorShape =
+  'an error body has exactly a code and a message in both families, and a success has no error';
+const faultTable =
+  'the first order of ${item} ${bought ? "is bought" : "buys nothing"}, and the retry gets the order';
 const unchanged = 'an unchanged repeat of a refused call gets the same answer';
 const esimLife =
   'an installed eSIM expires after the days of its plan, and another one when the time to install it is over';
-const malformed = 'a quantity or days that is no whole number, and an unknown field, is 422 invalid_request';
-const allCancelled = 'an order whose eSIMs are all cancelled has the status refunded, which is a success';
+const malformed =
+  'a quantity or days that is no whole number, and an unknown field, is 422 invalid_request';
+const allCancelled =
+  'an order whose eSIMs are all cancelled has the status refunded, which is a success';
 
 function section(place: string, rules: Array<[rule: string, ...tests: string[]]>): SpecRule[] {
   return rules.map(([rule, ...tests]) => ({ place, rule, tests }));
@@ -168,8 +188,16 @@ export const specRules: SpecRule[] = [
       topupList,
       together,
     ],
-    ['`/products`: gift card / software API catalogue. Does not count toward the order limit.', productsList, together],
-    ['eSIM top-up purchase (carries a reference; counts toward the order limit).', replay, together],
+    [
+      '`/products`: gift card / software API catalogue. Does not count toward the order limit.',
+      productsList,
+      together,
+    ],
+    [
+      'eSIM top-up purchase (carries a reference; counts toward the order limit).',
+      replay,
+      together,
+    ],
     ['eSIM cancel (carries no reference; counts toward the order limit).', malformed, together],
     ['eSIM destination and plan catalogue.', plansList],
     ['Lookup of an order by number or reference in each family.', lookups],
@@ -180,7 +208,10 @@ export const specRules: SpecRule[] = [
     ],
   ]),
   ...section('Spec 4, lookup rule 1', [
-    ['A gift card order is found only under `/orders`; an eSIM order only under `/esim/orders`.', lookups],
+    [
+      'A gift card order is found only under `/orders`; an eSIM order only under `/esim/orders`.',
+      lookups,
+    ],
     ['Asking the wrong family gives `not_found`.', lookups],
   ]),
   ...section('Spec 4, lookup rule 2', [
@@ -193,14 +224,23 @@ export const specRules: SpecRule[] = [
   ...section('Spec 5', [
     ['Every request carries the header `Authorization: Bearer <API_KEY>`.', bearer],
     ['Missing, wrong or revoked key: HTTP 401, code `invalid_key`.', wrongKey, fiveKeys],
-    ['Only a fingerprint is kept, so a lost key cannot be shown again; a new key is created.', fingerprint],
+    [
+      'Only a fingerprint is kept, so a lost key cannot be shown again; a new key is created.',
+      fingerprint,
+    ],
     ['An account holds at most 5 live keys.', fiveKeys],
     ['Any key can be revoked at any time; a revoked key stops working at once.', fiveKeys],
     ['Optional IP allowlist per key: up to 10 addresses, IPv4 or IPv6.', allowlist],
     ['A request from another address gets HTTP 403, code `ip_not_allowed`.', allowlist],
     ['With an empty list the key works from any address.', allowlist],
-    ['A non-wholesale (any more) or blocked account gets HTTP 403, code `account_not_allowed`.', shutOut],
-    ['The key is to be used from servers only, never in mobile apps, web pages or public repositories.', serversOnly],
+    [
+      'A non-wholesale (any more) or blocked account gets HTTP 403, code `account_not_allowed`.',
+      shutOut,
+    ],
+    [
+      'The key is to be used from servers only, never in mobile apps, web pages or public repositories.',
+      serversOnly,
+    ],
     ['If a key may have leaked, it is revoked first and then replaced.', fiveKeys],
     ['The key cannot add balance or change the account.', keyOnlySpends],
   ]),
@@ -223,7 +263,11 @@ export const specRules: SpecRule[] = [
   ]),
   ...section('Spec 7, table', [
     ['401 `invalid_key`: Missing, wrong or revoked key.', errorRow, wrongKey],
-    ['403 `account_not_allowed`: Account is not wholesale (any more) or is blocked.', errorRow, shutOut],
+    [
+      '403 `account_not_allowed`: Account is not wholesale (any more) or is blocked.',
+      errorRow,
+      shutOut,
+    ],
     ['403 `ip_not_allowed`: Key is restricted to other IP addresses.', errorRow, allowlist],
     [
       '404 `not_found`: No order with that number or reference in this family. On eSIM endpoints also: no such destination, or no eSIM with that ICCID on the account.',
@@ -278,7 +322,10 @@ export const specRules: SpecRule[] = [
     ],
   ]),
   ...section('Spec 7, retry rule 2', [
-    ['A 4xx with an error code: an unchanged retry gives the same answer; the cause is fixed first.', unchanged],
+    [
+      'A 4xx with an error code: an unchanged retry gives the same answer; the cause is fixed first.',
+      unchanged,
+    ],
   ]),
   ...section('Spec 7, retry rule 3', [
     ['An eSIM cancel carries no reference.', malformed],

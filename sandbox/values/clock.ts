@@ -1,7 +1,10 @@
 /** Milliseconds since the Unix epoch. Must never run backwards within one process. */
 export type TimeSource = () => number;
 
-/** Wall time at the start of the process plus monotonic time since: a corrected wall clock does not disturb the limits. */
+/**
+ * Wall time at the start of the process plus monotonic time since: a corrected wall clock does not
+ * disturb the limits.
+ */
 export const steadyTime: TimeSource = () => performance.timeOrigin + performance.now();
 
 /**

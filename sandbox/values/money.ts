@@ -5,19 +5,25 @@ function decimalsOf(currency: string): number {
   let decimals = decimalsByCurrency.get(currency);
   if (decimals === undefined) {
     decimals =
-      new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+      new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions()
+        .maximumFractionDigits ?? 2;
     decimalsByCurrency.set(currency, decimals);
   }
   return decimals;
 }
 
-/** "12.34" USD -> 1234, without a floating-point number in between. Throws unless it is plain decimal text. */
+/**
+ * "12.34" USD -> 1234, without a floating-point number in between. Throws unless it is plain
+ * decimal text.
+ */
 export function toMinor(amount: string, currency: string): number {
   const decimals = decimalsOf(currency);
   const match = /^(\d{1,12})(?:\.(\d+))?$/.exec(amount);
   const fraction = match?.[2] ?? '';
   if (match === null || fraction.length > decimals) {
-    throw new Error(`an amount in ${currency} is written as decimal text with at most ${decimals} decimals: ${amount}`);
+    throw new Error(
+      `an amount in ${currency} is written as decimal text with at most ${decimals} decimals: ${amount}`,
+    );
   }
   return Number(`${match[1] ?? '0'}${fraction.padEnd(decimals, '0')}`);
 }

@@ -26,7 +26,9 @@ export function movesMoney(operation: Operation): boolean {
 
 /** Spec 7, retry rule 1: the calls that buy something, and therefore carry a reference. */
 export function isPurchase(operation: Operation): operation is PurchaseOperation {
-  return operation === 'gift_card_order' || operation === 'esim_order' || operation === 'esim_topup';
+  return (
+    operation === 'gift_card_order' || operation === 'esim_order' || operation === 'esim_topup'
+  );
 }
 
 /** Spec 1: a top-up is bought on eSIM endpoints, so its reference lives in the eSIM family. */

@@ -2,7 +2,10 @@ import { createHash, createHmac } from 'node:crypto';
 
 const base32 = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 
-/** A stream of numbers in [0, 1). The same seed and name give the same stream, so a run can be repeated. */
+/**
+ * A stream of numbers in [0, 1). The same seed and name give the same stream, so a run can be
+ * repeated.
+ */
 export class SeededStream {
   #state: number;
 
@@ -10,7 +13,10 @@ export class SeededStream {
     this.#state = createHash('sha256').update(`${seed}:${name}`).digest().readUInt32LE(0);
   }
 
-  /** mulberry32: small and fast, and good enough to draw delays and faults. Secrets are not made with it. */
+  /**
+   * mulberry32: small and fast, and good enough to draw delays and faults. Secrets are not made
+   * with it.
+   */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -25,13 +31,20 @@ export class SeededStream {
 }
 
 /**
- * The text of a delivered code or a matching id: a pure function of the seed and the purpose. The same run delivers the
- * same codes, and no two units share one.
+ * The text of a delivered code or a matching id: a pure function of the seed and the purpose. The
+ * same run delivers the same codes, and no two units share one.
  */
-export function derivedText(seed: number, purpose: string, groups: number, groupLength: number): string {
+export function derivedText(
+  seed: number,
+  purpose: string,
+  groups: number,
+  groupLength: number,
+): string {
   const digest = createHmac('sha512', `sandbox-${seed}`).update(purpose).digest();
   const letters = Array.from(digest, (byte) => base32[byte % 32]).join('');
-  const parts = Array.from({ length: groups }, (_, index) => letters.slice(index * groupLength).slice(0, groupLength));
+  const parts = Array.from({ length: groups }, (_, index) =>
+    letters.slice(index * groupLength).slice(0, groupLength),
+  );
   return parts.join('-');
 }
 

@@ -38,8 +38,8 @@ export const statesOf = ({ found }: BulkPreview): Record<string, number> =>
   Object.fromEntries(found.map(({ state, count }) => [state, count]));
 
 /**
- * Performs a command for many entries, in steps. Each step is on disk before the next one begins: when it is interrupted, what
- * was done is done once, and the rest is as it was.
+ * Performs a command for many entries, in steps. Each step is on disk before the next one begins:
+ * when it is interrupted, what was done is done once, and the rest is as it was.
  */
 export async function runBulk(
   request: Omit<BulkCommand, 'action' | 'references'>,

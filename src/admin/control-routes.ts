@@ -4,7 +4,11 @@ import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Logger } from 'pino';
-import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
+import {
+  operatorCommandSchema,
+  type CommandResult,
+  type OperatorCommand,
+} from '../core/operator/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
 import { secretDigest } from '../ops/callers.ts';
@@ -21,7 +25,10 @@ interface ControlOptions {
   readonly perform: (command: OperatorCommand) => Promise<CommandResult>;
   readonly reload: (asked: string) => Promise<ReloadReport>;
   readonly logger: Logger;
-  /** Called with the connection of each command that has the token: a flood of others must not close it. */
+  /**
+   * Called with the connection of each command that has the token: a flood of others must not close
+   * it.
+   */
   readonly proven: (socket: Socket) => void;
 }
 
@@ -36,15 +43,16 @@ export const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422 | 503>
 };
 
 /**
- * The routes for the command line. They accept requests only from this machine, only with the token of this run, and
- * never from a page in a browser, whatever name it used for this address.
+ * The routes for the command line. They accept requests only from this machine, only with the token
+ * of this run, and never from a page in a browser, whatever name it used for this address.
  */
 export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBindings }> {
   const routes = new Hono<{ Bindings: HttpBindings }>();
   routes.use('/control/*', async (context, next) => {
     context.header('cache-control', 'no-store');
     const forbidden = whyForbidden(context, options);
-    if (forbidden !== null) return context.json({ error: { code: 'FORBIDDEN', message: forbidden } }, 403);
+    if (forbidden !== null)
+      return context.json({ error: { code: 'FORBIDDEN', message: forbidden } }, 403);
     const given = /^Bearer (\S+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? '';
     // It takes the same time for every token, also for one of another length.
     if (!timingSafeEqual(secretDigest(options.token), secretDigest(given))) {
@@ -56,12 +64,16 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     const version = context.req.header(versionHeader) ?? 'unknown';
     if (version !== programVersion) {
       const message = `The worker is of version ${programVersion}, and the command of version ${version}`;
-      const hint = 'nothing was done: use the program of the worker, or restart the worker with yours';
+      const hint =
+        'nothing was done: use the program of the worker, or restart the worker with yours';
       return context.json({ error: { code: 'REFUSED', message, hint } }, 409);
     }
     if (options.draining()) {
       const hint = 'try again when it has stopped';
-      return context.json({ error: { code: 'UNREACHABLE', message: 'The worker is stopping', hint } }, 503);
+      return context.json(
+        { error: { code: 'UNREACHABLE', message: 'The worker is stopping', hint } },
+        503,
+      );
     }
     await next();
     return undefined;
@@ -69,19 +81,32 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
   const limit = bodyLimit({
     maxSize: bodyBytes,
     onError: (context) =>
-      context.json({ error: { code: 'INVALID_INPUT', message: `A command has at most ${bodyBytes} bytes.` } }, 413),
+      context.json(
+        { error: { code: 'INVALID_INPUT', message: `A command has at most ${bodyBytes} bytes.` } },
+        413,
+      ),
   });
-  routes.post(reloadPath, limit, (context) => answer(context, options, 'reload', () => options.reload('command')));
+  routes.post(reloadPath, limit, (context) =>
+    answer(context, options, 'reload', () => options.reload('command')),
+  );
   routes.post(controlPath, limit, async (context) => {
     const parsed = operatorCommandSchema.safeParse(await context.req.json().catch(() => null));
     if (!parsed.success)
-      return context.json({ error: { code: 'INVALID_INPUT', message: 'This is not a command' } }, 422);
+      return context.json(
+        { error: { code: 'INVALID_INPUT', message: 'This is not a command' } },
+        422,
+      );
     return await answer(context, options, parsed.data.action, () => options.perform(parsed.data));
   });
   return routes;
 }
 
-async function answer(context: Context, options: ControlOptions, action: string, perform: () => Promise<unknown>) {
+async function answer(
+  context: Context,
+  options: ControlOptions,
+  action: string,
+  perform: () => Promise<unknown>,
+) {
   try {
     return context.json({ result: await perform() });
   } catch (error) {
@@ -98,20 +123,26 @@ async function answer(context: Context, options: ControlOptions, action: string,
 }
 
 /** Why a request is not accepted; null when it is. */
-function whyForbidden(context: Context<{ Bindings: HttpBindings }>, options: ControlOptions): string | null {
+function whyForbidden(
+  context: Context<{ Bindings: HttpBindings }>,
+  options: ControlOptions,
+): string | null {
   const socket = context.env.incoming.socket;
   const from = plainAddress(socket.remoteAddress);
   const isHere =
-    from !== null && (from === '::1' || from.startsWith('127.') || from === plainAddress(socket.localAddress));
+    from !== null &&
+    (from === '::1' || from.startsWith('127.') || from === plainAddress(socket.localAddress));
   if (!isHere) return 'Commands are accepted from this machine only.';
   const host = (context.req.header('host') ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   // A page that reaches this address by DNS rebinding still sends its own host name.
-  if (!['127.0.0.1', 'localhost', '::1', options.host].includes(host)) return 'The host is not the one of this worker.';
+  if (!['127.0.0.1', 'localhost', '::1', options.host].includes(host))
+    return 'The host is not the one of this worker.';
   const site = context.req.header('sec-fetch-site');
   if (context.req.header('origin') !== undefined || (site !== undefined && site !== 'none')) {
     return 'Commands are not accepted from pages.';
   }
-  if (context.req.header('content-type')?.split(';')[0]?.trim() !== 'application/json') return 'A command is JSON.';
+  if (context.req.header('content-type')?.split(';')[0]?.trim() !== 'application/json')
+    return 'A command is JSON.';
   return null;
 }
 
@@ -120,5 +151,8 @@ function plainAddress(address: string | undefined): string | null {
   return address === undefined ? null : address.replace(/^::ffff:/, '');
 }
 
-/** A new secret for one run of the worker: every reader of its run file can command it. Never logged. */
+/**
+ * A new secret for one run of the worker: every reader of its run file can command it. Never
+ * logged.
+ */
 export const newControlToken = (): string => randomBytes(32).toString('base64url');

@@ -7,24 +7,39 @@ import type { TimelineEvent } from '../store/read/timeline.ts';
 
 export function stateText(entry: EntryDetail): string {
   const { state, outcomeUnknown, unitsMissing } = entry;
-  if (unitsMissing > 0) return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
+  if (unitsMissing > 0)
+    return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
   if (outcomeUnknown) return `${state} (an attempt may have been processed)`;
   return isMaybeBought(entry) ? `${state} (may have been bought)` : state;
 }
 
-/** The action that the code of the last call asks for. A held entry is not called for: why it is held says what to do. */
+/**
+ * The action that the code of the last call asks for. A held entry is not called for: why it is
+ * held says what to do.
+ */
 export function suppliersAdvice({ state, errorCode }: EntryDetail): string | null {
   return errorCode === null || state === 'held' ? null : clientActionFor(errorCode);
 }
 
 /** `code: message`. */
-export const errorText = ({ errorCode, errorMessage }: Pick<EntryDetail, 'errorCode' | 'errorMessage'>): string =>
+export const errorText = ({
+  errorCode,
+  errorMessage,
+}: Pick<EntryDetail, 'errorCode' | 'errorMessage'>): string =>
   [errorCode, errorMessage].filter(Boolean).join(': ');
 
 /** How a call ended, as cells of a table. */
-export function callTexts({ closedAt, outcome, sent, httpStatus, durationMs, ...answer }: AttemptDetail) {
+export function callTexts({
+  closedAt,
+  outcome,
+  sent,
+  httpStatus,
+  durationMs,
+  ...answer
+}: AttemptDetail) {
   return {
-    outcome: closedAt === null ? 'open' : `${outcome ?? ''}${sent === false ? ' (never left)' : ''}`,
+    outcome:
+      closedAt === null ? 'open' : `${outcome ?? ''}${sent === false ? ' (never left)' : ''}`,
     httpStatus: httpStatus === null ? '-' : String(httpStatus),
     took: durationMs === null ? '-' : `${durationMs} ms`,
     answer: errorText(answer),
@@ -32,7 +47,14 @@ export function callTexts({ closedAt, outcome, sent, httpStatus, durationMs, ...
 }
 
 /** Who did what an event says, and the facts of its call. */
-export function eventText({ actor, number, keyName, httpStatus, durationMs, errorCode }: TimelineEvent): string {
+export function eventText({
+  actor,
+  number,
+  keyName,
+  httpStatus,
+  durationMs,
+  errorCode,
+}: TimelineEvent): string {
   const facts = [
     actor === null ? null : `by ${actor}`,
     number === null ? null : `call ${number}`,

@@ -18,8 +18,13 @@ interface CheckedParts {
   readonly store: Store;
   readonly disk: { hasSpace(): Promise<boolean> };
   readonly progress: { health(): CheckStatus };
-  readonly folders: readonly { status(): { readonly name: string; readonly degraded: string | null } }[];
-  readonly webhook: { health(): CheckStatus; details(): Readonly<Record<string, unknown>> | null } | null;
+  readonly folders: readonly {
+    status(): { readonly name: string; readonly degraded: string | null };
+  }[];
+  readonly webhook: {
+    health(): CheckStatus;
+    details(): Readonly<Record<string, unknown>> | null;
+  } | null;
   readonly submission: { readonly apiClock: { read(): ClockReading } };
 }
 
@@ -30,7 +35,10 @@ const inClear = {
 
 const warnIf = (isTrouble: boolean): CheckStatus => (isTrouble ? 'warn' : 'pass');
 
-/** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
+/**
+ * The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it
+ * unready.
+ */
 export function healthChecks(
   { store, disk, progress, folders, webhook, submission: { apiClock } }: CheckedParts,
   reloader: { health(): CheckStatus } | null,
@@ -52,7 +60,11 @@ export function healthChecks(
   return [
     { name: 'database', readiness: true, check: database },
     // Whether the disk of the outbox has space for new orders.
-    { name: 'disk', readiness: true, check: async () => ((await disk.hasSpace()) ? 'pass' : 'fail') },
+    {
+      name: 'disk',
+      readiness: true,
+      check: async () => ((await disk.hasSpace()) ? 'pass' : 'fail'),
+    },
     // Whether an older copy of the database would be noticed at the next start.
     { name: 'progress_file', check: () => progress.health() },
     ...folders.map((folder): HealthCheck => {
@@ -61,11 +73,23 @@ export function healthChecks(
     }),
     ...(webhook === null
       ? []
-      : [{ name: 'webhook', readiness: true, check: () => webhook.health(), details: () => webhook.details() }]),
+      : [
+          {
+            name: 'webhook',
+            readiness: true,
+            check: () => webhook.health(),
+            details: () => webhook.details(),
+          },
+        ]),
     { name: 'submission', check: submission },
-    // The number of rows of the attention list, by kind. Their texts are only for people who may read the outbox.
+    // The number of rows of the attention list, by kind. Their texts are only for people who may
+    // read the outbox.
     { name: 'attention', check: () => warnIf(attention() !== null), details: attention },
-    { name: 'clock', check: () => warnIf(apiClock.read().verdict === 'wrong'), details: clockDetails },
+    {
+      name: 'clock',
+      check: () => warnIf(apiClock.read().verdict === 'wrong'),
+      details: clockDetails,
+    },
     { name: 'sealing', check: () => warnIf(isClear), details: () => (isClear ? inClear : null) },
     { name: 'results', check: () => warnIf(sinks() !== null), details: sinks },
     ...(reloader === null ? [] : [{ name: 'config', check: () => reloader.health() }]),
@@ -80,12 +104,18 @@ function attentionCounts({ read }: Store): Readonly<Record<string, unknown>> | n
   return counted > mostCounted ? { ...counts, more: true } : counts;
 }
 
-/** The sinks that take no results at the moment, by name; null: there is none. Their messages may have what others wrote. */
+/**
+ * The sinks that take no results at the moment, by name; null: there is none. Their messages may
+ * have what others wrote.
+ */
 function pausedSinks({ read }: Store): Readonly<Record<string, unknown>> | null {
   const paused = read.sinkPauses();
   if (paused.length === 0) return null;
   return Object.fromEntries(
-    paused.map(({ sink, reason, sinceMs, waiting }) => [sink, { reason, since: isoTime(sinceMs), waiting }]),
+    paused.map(({ sink, reason, sinceMs, waiting }) => [
+      sink,
+      { reason, since: isoTime(sinceMs), waiting },
+    ]),
   );
 }
 
@@ -96,7 +126,9 @@ export const pausesShown = (read: Pick<OutboxReader, 'pauses'>, clock: Pick<Cloc
 /** Without their messages, which may have what the API wrote. */
 function shownOf(read: Pick<OutboxReader, 'pauses'>) {
   const all = read.pauses();
-  const first = all.toSorted((a, b) => b.holdsUp - a.holdsUp || a.sinceMs - b.sinceMs).slice(0, shownPauses);
+  const first = all
+    .toSorted((a, b) => b.holdsUp - a.holdsUp || a.sinceMs - b.sinceMs)
+    .slice(0, shownPauses);
   const pauses = first.map(({ scope, reason, sinceMs, holdsUp }) => {
     return { scope, reason, since: isoTime(sinceMs), holds_up: holdsUp };
   });

@@ -14,16 +14,26 @@ export interface HealthCheck {
   readonly name: string;
   /** A throw counts as `fail`. */
   readonly check: () => CheckStatus | Promise<CheckStatus>;
-  /** Whether a failure makes the worker unready. Not for the supplier: its failures are not ours. */
+  /**
+   * Whether a failure makes the worker unready. Not for the supplier: its failures are not ours.
+   */
   readonly readiness?: boolean;
-  /** What `/healthz` shows of the check besides its status. It must give nothing away; null: nothing. */
+  /**
+   * What `/healthz` shows of the check besides its status. It must give nothing away; null:
+   * nothing.
+   */
   readonly details?: () => Readonly<Record<string, unknown>> | null;
 }
 
 /** Commands such as a read-back may take minutes. */
 const answerMs = 3_600_000;
 /** The probes and commands of this machine come from one address. */
-const connectionLimits = { connections: 64, connectionsPerAddress: 64, answerMs, judgesAddresses: false };
+const connectionLimits = {
+  connections: 64,
+  connectionsPerAddress: 64,
+  answerMs,
+  judgesAddresses: false,
+};
 
 interface HealthServerOptions {
   readonly host: string;
@@ -31,7 +41,10 @@ interface HealthServerOptions {
   readonly port: number;
   readonly version: string;
   readonly checks: readonly HealthCheck[];
-  /** The paused scopes, for `/healthz`. When it throws, nothing is shown: then the check of the database fails. */
+  /**
+   * The paused scopes, for `/healthz`. When it throws, nothing is shown: then the check of the
+   * database fails.
+   */
   readonly pauses?: () => object;
   /** For `/metrics`; absent: there are none. */
   readonly metrics?: { readonly contentType: string; text(): Promise<string> };
@@ -40,7 +53,10 @@ interface HealthServerOptions {
   readonly clock: Clock;
   /** Refused callers are counted there. */
   readonly logger: Logger;
-  /** Adds further routes on the same address. They say which connection is of somebody who proved who he is. */
+  /**
+   * Adds further routes on the same address. They say which connection is of somebody who proved
+   * who he is.
+   */
   readonly addMore?: (routes: Hono, proven: (socket: Socket) => void) => void;
 }
 
@@ -53,8 +69,9 @@ export interface HealthServer {
 }
 
 /**
- * The routes, without a socket: `/livez` (the event loop runs; nothing else is checked), `/readyz` (the worker can accept
- * and record orders), `/healthz` (every check by name, and what is paused), `/metrics`. The reason of a failure is in the log only.
+ * The routes, without a socket: `/livez` (the event loop runs; nothing else is checked), `/readyz`
+ * (the worker can accept and record orders), `/healthz` (every check by name, and what is paused),
+ * `/metrics`. The reason of a failure is in the log only.
  */
 export function healthRoutes(
   options: Omit<HealthServerOptions, 'host' | 'port' | 'clock' | 'logger'>,
@@ -75,10 +92,18 @@ export function healthRoutes(
   });
   routes.get('/healthz', async (context) => {
     const checks = await runChecks(options.checks);
-    const worst = (['fail', 'warn'] as const).find((status) => Object.values(checks).includes(status));
+    const worst = (['fail', 'warn'] as const).find((status) =>
+      Object.values(checks).includes(status),
+    );
     // When the pauses cannot be read, the check of the database fails.
     const shown = { ...detailsOf(options.checks), ...readable(options.pauses) };
-    const body = { status: worst ?? 'pass', draining: options.draining(), version: options.version, checks, ...shown };
+    const body = {
+      status: worst ?? 'pass',
+      draining: options.draining(),
+      version: options.version,
+      checks,
+      ...shown,
+    };
     return context.json(body, worst === 'fail' ? 503 : 200);
   });
   const { metrics } = options;
@@ -87,12 +112,16 @@ export function healthRoutes(
     routes.get('/metrics', async (context) => context.body(await metrics.text(), 200, headers));
   }
   options.addMore?.(routes, proven);
-  routes.notFound((context) => context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404));
+  routes.notFound((context) =>
+    context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404),
+  );
   return routes;
 }
 
 /** The result of each check, by its name. Never rejects. */
-export async function runChecks(checks: readonly HealthCheck[]): Promise<Record<string, CheckStatus>> {
+export async function runChecks(
+  checks: readonly HealthCheck[],
+): Promise<Record<string, CheckStatus>> {
   const results = await Promise.all(
     checks.map(async ({ name, check }): Promise<[string, CheckStatus]> => {
       try {
@@ -107,7 +136,9 @@ export async function runChecks(checks: readonly HealthCheck[]): Promise<Record<
 
 /** A check whose details cannot be read fails, too. */
 function detailsOf(checks: readonly HealthCheck[]): object {
-  const known = checks.map(({ name, details }) => [name, readable(details)] as const).filter(([, shown]) => shown);
+  const known = checks
+    .map(({ name, details }) => [name, readable(details)] as const)
+    .filter(([, shown]) => shown);
   return known.length === 0 ? {} : { details: Object.fromEntries(known) };
 }
 
@@ -120,16 +151,25 @@ export function readable(read: (() => object | null) | undefined): object | null
   }
 }
 
-/** Starts to listen. Throws LISTEN_FAILED, which names the key to change, when the address cannot be used. */
+/**
+ * Starts to listen. Throws LISTEN_FAILED, which names the key to change, when the address cannot be
+ * used.
+ */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const refusals = new RefusalCounts(options.clock, options.logger);
-  const guard = new ConnectionGuard(connectionLimits, options.clock, (because) => refusals.count(because));
+  const guard = new ConnectionGuard(connectionLimits, options.clock, (because) =>
+    refusals.count(because),
+  );
   const answer = getRequestListener(healthRoutes(options, (socket) => guard.proven(socket)).fetch);
-  const server = guard.createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, (incoming, outgoing) => {
-    // It never rejects, so nobody needs to wait for it.
-    void answer(incoming, outgoing);
-  });
-  const hint = 'change admin.listen (port 0 takes any free one), or stop the other program: is another worker running?';
+  const server = guard.createServer(
+    { headersTimeout: 10_000, requestTimeout: 30_000 },
+    (incoming, outgoing) => {
+      // It never rejects, so nobody needs to wait for it.
+      void answer(incoming, outgoing);
+    },
+  );
+  const hint =
+    'change admin.listen (port 0 takes any free one), or stop the other program: is another worker running?';
   const address = await listen(server, options, hint);
   return {
     address,

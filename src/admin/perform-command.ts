@@ -6,7 +6,10 @@ import { readScope } from '../core/order/scope.ts';
 import type { Store } from '../store/store.ts';
 import { sealAgain } from './seal-again.ts';
 
-/** So many entries are sealed by one command, which takes a second or two: the command line shows its progress. */
+/**
+ * So many entries are sealed by one command, which takes a second or two: the command line shows
+ * its progress.
+ */
 const sealedByCommand = 2000;
 
 /** The settings that commands depend on. */
@@ -26,7 +29,8 @@ function checkKey(text: string, settings: CommandSettings): void {
 }
 
 /**
- * Performs a person's command as one step of the store: in the worker, or in the command line while no worker runs.
+ * Performs a person's command as one step of the store: in the worker, or in the command line while
+ * no worker runs.
  * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED
  */
 export async function performCommand(
@@ -38,7 +42,13 @@ export async function performCommand(
   const { referenceExpiryMs, lookupFamilies } = settings;
   const nowMs = clock.wallMs();
   // The present time, and the facts that decide whether an entry may be sent or looked up again.
-  const policy = { nowMs, nowMono: clock.monoMs(), bootId: clock.bootId ?? null, referenceExpiryMs, lookupFamilies };
+  const policy = {
+    nowMs,
+    nowMono: clock.monoMs(),
+    bootId: clock.bootId ?? null,
+    referenceExpiryMs,
+    lookupFamilies,
+  };
   switch (command.action) {
     case 'hold':
     case 'release':
@@ -47,7 +57,10 @@ export async function performCommand(
     case 'resolve':
     case 'reorder': {
       const { reference, actor, reason, ...order } = command;
-      return { kind: 'entry', ...(await store.operator.actOnEntry({ reference, order, actor, reason, ...policy })) };
+      return {
+        kind: 'entry',
+        ...(await store.operator.actOnEntry({ reference, order, actor, reason, ...policy })),
+      };
     }
     case 'give':
       return { kind: 'entry', ...(await store.operator.givePieces({ ...command, nowMs })) };
@@ -88,7 +101,10 @@ export interface CommandedWorker {
   notify(): void;
 }
 
-/** Performs a person's command as `performCommand` does, in the worker, which then looks for the work that it left. */
+/**
+ * Performs a person's command as `performCommand` does, in the worker, which then looks for the
+ * work that it left.
+ */
 export async function performInWorker(
   worker: CommandedWorker,
   ...[store, command, settings, clock]: Parameters<typeof performCommand>
@@ -96,8 +112,9 @@ export async function performInWorker(
   try {
     return await performCommand(store, command, settings, clock);
   } finally {
-    // Also after an error: when the commit fails, the command may be on disk all the same. If the worker trusted the
-    // error, it would stay paused until its next start, while the store reports no pause.
+    // Also after an error: when the commit fails, the command may be on disk all the same. If the
+    // worker trusted the error, it would stay paused until its next start, while the store reports
+    // no pause.
     if (command.action === 'pause' || command.action === 'resume') await worker.pausesChanged();
     worker.notify();
   }
@@ -117,6 +134,7 @@ export function loggable(command: StoreCommand): Record<string, unknown> {
     return { action, order, ...which, references: references.length, actor, reason };
   }
   if (action === 'rewrite_results') return { action, ...command.which, actor, reason };
-  const subject = 'scope' in command ? command.scope : 'id' in command ? command.id : command.reference;
+  const subject =
+    'scope' in command ? command.scope : 'id' in command ? command.id : command.reference;
   return { action, subject, actor, reason };
 }

@@ -6,8 +6,8 @@ const sealedAtOnce = 100;
 const shortestPauseMs = 2;
 
 /**
- * Seals units again with the first key, in small steps. Between two of them it pauses for as long as the last one took, so
- * orders are delayed by one step at most.
+ * Seals units again with the first key, in small steps. Between two of them it pauses for as long
+ * as the last one took, so orders are delayed by one step at most.
  * @param most so many entries, or up to a step more
  */
 export async function sealAgain(

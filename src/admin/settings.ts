@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { keyName, listenAddress, listOf, live, rotated, section, tokenValue } from '../core/settings/schema-values.ts';
+import {
+  keyName,
+  listenAddress,
+  listOf,
+  live,
+  rotated,
+  section,
+  tokenValue,
+} from '../core/settings/schema-values.ts';
 
 const role = z.enum(['viewer', 'operator']);
 export type AdminRole = z.output<typeof role>;
@@ -17,7 +25,9 @@ export const adminSection = section('The admin server.', {
     100,
     'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: no pages are shown; with the sandbox they only show, on this machine.',
     {
-      name: keyName.describe('Who signs in with this token. The audit log names the decisions by it.'),
+      name: keyName.describe(
+        'Who signs in with this token. The audit log names the decisions by it.',
+      ),
       role: role.describe(
         '`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.',
       ),
@@ -30,7 +40,10 @@ export const adminSection = section('The admin server.', {
     .array(
       z
         .string()
-        .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a host name in small letters, without port'),
+        .regex(
+          /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/,
+          'must be a host name in small letters, without port',
+        ),
     )
     .max(100)
     .default([])
@@ -40,5 +53,8 @@ export const adminSection = section('The admin server.', {
     .meta(live),
 });
 
-/** `isTrial`: the API is the sandbox. Then pages are shown without tokens, where only this machine reaches `listen`. */
+/**
+ * `isTrial`: the API is the sandbox. Then pages are shown without tokens, where only this machine
+ * reaches `listen`.
+ */
 export type AdminSettings = z.output<typeof adminSection> & { readonly isTrial: boolean };

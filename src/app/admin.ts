@@ -7,7 +7,11 @@ import { actionRoutes } from '../admin/actions/action-routes.ts';
 import { pageRoutes } from '../admin/pages/page-routes.ts';
 import { pausesShown } from '../admin/health-checks.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
-import { isCalling, type CommandResult, type OperatorCommand } from '../core/operator/operator-command.ts';
+import {
+  isCalling,
+  type CommandResult,
+  type OperatorCommand,
+} from '../core/operator/operator-command.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { troublesOf } from './build-results.ts';
 import { type CommandCalls, commandSettings, performCalls } from './commands.ts';
@@ -40,7 +44,14 @@ export async function startAdmin(
   const token = newControlToken();
   const perform = performer(parts, own.calls, deps, current);
   const controlLogger = deps.logger.child({ component: 'control' });
-  const control = { token, host: listen.host, draining, reload: reloadOf(reloader), logger: controlLogger, perform };
+  const control = {
+    token,
+    host: listen.host,
+    draining,
+    reload: reloadOf(reloader),
+    logger: controlLogger,
+    perform,
+  };
   const addMore = (routes: Hono, proven: (socket: Socket) => void): void => {
     routes.route('/', controlRoutes({ ...control, proven }));
     // They check every path that is left, so they come last.
@@ -52,13 +63,26 @@ export async function startAdmin(
   return { ...(await startHealthServer(health)), token };
 }
 
-function performer(parts: WorkerParts, calls: CommandCalls, deps: WorkerDeps, current: CurrentConfig) {
+function performer(
+  parts: WorkerParts,
+  calls: CommandCalls,
+  deps: WorkerDeps,
+  current: CurrentConfig,
+) {
   const { store, dispatcher, notify } = parts;
   const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };
   return async (command: OperatorCommand): Promise<CommandResult> => {
-    if (command.action === 'explain') return explain(queueSources(parts, deps, current), command.reference);
-    if (isCalling(command)) return await calls.run((signal) => performCalls(parts, command, signal));
-    const result = await performInWorker(worker, store, command, commandSettings(current.config), deps.clock);
+    if (command.action === 'explain')
+      return explain(queueSources(parts, deps, current), command.reference);
+    if (isCalling(command))
+      return await calls.run((signal) => performCalls(parts, command, signal));
+    const result = await performInWorker(
+      worker,
+      store,
+      command,
+      commandSettings(current.config),
+      deps.clock,
+    );
     deps.logger.info(loggable(command), 'operator command performed');
     return result;
   };
@@ -79,7 +103,14 @@ function adminPages(
     access,
     logger,
     actions: (page) =>
-      actionRoutes({ sources: { read, clock }, perform, reload: reloadOf(reloader), draining, page, access }),
+      actionRoutes({
+        sources: { read, clock },
+        perform,
+        reload: reloadOf(reloader),
+        draining,
+        page,
+        access,
+      }),
     sources: {
       read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),
@@ -95,7 +126,8 @@ function adminPages(
 
 /** Reads the configuration again. @throws OrderSyncError REFUSED where nothing can be read again */
 const reloadOf = (reloader: ConfigReloader | null) => async (asked: string) => {
-  if (reloader === null) throw new OrderSyncError('REFUSED', 'The demo cannot read its configuration: start it again');
+  if (reloader === null)
+    throw new OrderSyncError('REFUSED', 'The demo cannot read its configuration: start it again');
   return await reloader.reload(asked);
 };
 

@@ -20,7 +20,12 @@ const countAccepted =
   };
 
 /** Builds the intake of order files. It takes in nothing before its `start`. */
-export function buildFolderIntakes(deps: PartDeps, store: Store, disk: DiskGuard, notify: () => void): FolderIntake[] {
+export function buildFolderIntakes(
+  deps: PartDeps,
+  store: Store,
+  disk: DiskGuard,
+  notify: () => void,
+): FolderIntake[] {
   const { clock } = deps;
   return deps.config.intake.folders.map((config) => {
     const logger = deps.logger.child({ component: 'intake', folder: config.name });
@@ -37,11 +42,16 @@ export function buildFolderIntakes(deps: PartDeps, store: Store, disk: DiskGuard
   });
 }
 
-/** One that cannot be used does not stop the others. @throws OrderSyncError FOLDER_UNUSABLE when none can be used */
+/**
+ * One that cannot be used does not stop the others. @throws OrderSyncError FOLDER_UNUSABLE when
+ * none can be used
+ */
 export async function startFolders(folders: readonly FolderIntake[]): Promise<void> {
   const starts = await Promise.allSettled(folders.map((folder) => folder.start()));
   const failed = starts.filter((start) => start.status === 'rejected');
-  const fatal = failed.find(({ reason }) => failed.length === folders.length || !hasCode(reason, 'FOLDER_UNUSABLE'));
+  const fatal = failed.find(
+    ({ reason }) => failed.length === folders.length || !hasCode(reason, 'FOLDER_UNUSABLE'),
+  );
   if (fatal !== undefined) throw fatal.reason;
 }
 
@@ -58,10 +68,22 @@ export async function startWebhook(
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
   const onAccepted = countAccepted(deps, notify);
-  return await WebhookIntake.start({ store, clock, logger, config, shops, version, readBack, onAccepted });
+  return await WebhookIntake.start({
+    store,
+    clock,
+    logger,
+    config,
+    shops,
+    version,
+    readBack,
+    onAccepted,
+  });
 }
 
-/** Builds the intake of the shops' orders. `onChanged`: the outbox has new lines, or lines were taken back. */
+/**
+ * Builds the intake of the shops' orders. `onChanged`: the outbox has new lines, or lines were
+ * taken back.
+ */
 export function buildStorefronts(
   deps: WorkerDeps & Partial<Pick<PartDeps, 'metrics'>>,
   store: Store,
@@ -86,12 +108,23 @@ export function buildReadBack(
   const { shops } = deps.config.intake;
   const notRead = shops.filter(({ rest }) => rest === null).length;
   if (notRead > 0)
-    logger.warn({ shops: notRead }, 'shops without a `rest` section: the worker misses orders whose webhook is lost');
+    logger.warn(
+      { shops: notRead },
+      'shops without a `rest` section: the worker misses orders whose webhook is lost',
+    );
   const handlerOf = ({ platform, shop }: Shop): ShopHandler => {
     const handler = current.intake.handlerFor(platform, shop);
     assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
     return handler;
   };
   const onFound = (source: string): void => deps.metrics?.events.orderReadBack(source);
-  return new ReadBack({ shops, store: store.storefronts, clock, logger, connections, handlerOf, onFound });
+  return new ReadBack({
+    shops,
+    store: store.storefronts,
+    clock,
+    logger,
+    connections,
+    handlerOf,
+    onFound,
+  });
 }

@@ -39,18 +39,30 @@ export function buildResults(
     files,
     csv,
     ...results.callbacks.map((given) => {
-      const receiver = () => current.config.results.callbacks.find(({ name }) => name === given.name) ?? given;
+      const receiver = () =>
+        current.config.results.callbacks.find(({ name }) => name === given.name) ?? given;
       return callbackSink({ endpoint: given.name, receiver, clock, version, retryTimeScale });
     }),
     ...writtenShops(intake.shops).map((given) => {
       const name = writeBackName(given);
-      const shop = () => current.config.intake.shops.find((other) => writeBackName(other) === name) ?? null;
-      return new ShopWriteBack(name, { shop, store: store.storefronts, connections, clock, logger, retryTimeScale });
+      const shop = () =>
+        current.config.intake.shops.find((other) => writeBackName(other) === name) ?? null;
+      return new ShopWriteBack(name, {
+        shop,
+        store: store.storefronts,
+        connections,
+        clock,
+        logger,
+        retryTimeScale,
+      });
     }),
   ];
   const { events } = deps.metrics;
   const onDeliveryEnded = events.deliveryEnded.bind(events);
-  const deliveries = new WriteBack({ store, clock, random, logger, onDeliveryEnded }, sinksOf(config));
+  const deliveries = new WriteBack(
+    { store, clock, random, logger, onDeliveryEnded },
+    sinksOf(config),
+  );
   return { deliveries, resultFolder, sinksOf };
 }
 

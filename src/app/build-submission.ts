@@ -13,11 +13,22 @@ import { readWire } from '../wholesale/connector/wire.ts';
 import { stopGraceMs } from '../buying/decision/settings.ts';
 import type { CurrentConfig, PartDeps, Submission, WorkerDeps } from './worker-deps.ts';
 
-export function buildWholesaleClient({ config, clock, version }: WorkerDeps, apiClock: ApiClock): WholesaleClient {
+export function buildWholesaleClient(
+  { config, clock, version }: WorkerDeps,
+  apiClock: ApiClock,
+): WholesaleClient {
   const { timeouts, baseUrl, wire, ca } = config.wholesale;
   const { answerTimes } = apiClock;
   const trust = ca === null ? {} : { ca };
-  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version, answerTimes, ...trust });
+  return createWholesaleClient({
+    baseUrl,
+    wire: readWire(wire),
+    timeouts,
+    clock,
+    version,
+    answerTimes,
+    ...trust,
+  });
 }
 
 export async function buildSubmission(
@@ -43,7 +54,8 @@ export async function buildSubmission(
     accounts: new AccountCheck(),
     pauses: new Pauses({ ...shared, retryTimeScale }),
     policy: { ...usualTries, ...config.submit },
-    keyValue: (name) => current.config.wholesale.keys.find((key) => key.name === name)?.value ?? null,
+    keyValue: (name) =>
+      current.config.wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };
 }
 

@@ -4,7 +4,10 @@ import type { ContinuousClock } from '../ops/system-clock.ts';
 import { Loop } from '../ops/loop.ts';
 import type { Store } from '../store/store.ts';
 
-/** How long a step of the wall clock may stay unnoticed; nothing depends on it, because the worker's clock continues. */
+/**
+ * How long a step of the wall clock may stay unnoticed; nothing depends on it, because the worker's
+ * clock continues.
+ */
 const everyMs = 1000;
 const recordedEveryMs = 60_000;
 
@@ -12,16 +15,20 @@ interface FollowerDeps {
   readonly store: Pick<Store, 'times'>;
   readonly clock: ContinuousClock;
   readonly logger: Logger;
-  /** Called when the stored times have moved, before any other code runs: parts read again what they keep in memory. */
+  /**
+   * Called when the stored times have moved, before any other code runs: parts read again what they
+   * keep in memory.
+   */
   readonly onStep?: (stepMs: number) => Promise<void>;
   readonly everyMs?: number;
 }
 
 /**
- * Moves the stored times with the wall clock, in both directions and by any step, so that nothing is due sooner or later
- * because somebody has set the clock. While the worker runs, the monotonic clock tells how large a step was. At a start only
- * one thing is sure: time has not run backwards. If the clock shows less than the last time on disk, the difference is a
- * step; if it shows more, that may be how long no worker ran.
+ * Moves the stored times with the wall clock, in both directions and by any step, so that nothing
+ * is due sooner or later because somebody has set the clock. While the worker runs, the monotonic
+ * clock tells how large a step was. At a start only one thing is sure: time has not run backwards.
+ * If the clock shows less than the last time on disk, the difference is a step; if it shows more,
+ * that may be how long no worker ran.
  */
 export class ClockFollower {
   readonly #deps: FollowerDeps;
@@ -67,7 +74,10 @@ export class ClockFollower {
     const moved = await this.#deps.store.times.follow(step);
     if (step.stepMs === 0) return;
     const details = { step_ms: step.stepMs, moved };
-    this.#deps.logger.warn(details, 'the clock of this machine was set: the stored times moved with it');
+    this.#deps.logger.warn(
+      details,
+      'the clock of this machine was set: the stored times moved with it',
+    );
   }
 
   async #record(): Promise<void> {

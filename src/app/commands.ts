@@ -103,15 +103,22 @@ export async function performWithoutWorker(
   }
 }
 
-/** Asks the API within what the last worker left of the budget, and writes nothing to the outbox. */
-async function checkApiWithoutWorker(deps: WorkerDeps, command: CallingCommand): Promise<CommandResult> {
+/**
+ * Asks the API within what the last worker left of the budget, and writes nothing to the outbox.
+ */
+async function checkApiWithoutWorker(
+  deps: WorkerDeps,
+  command: CallingCommand,
+): Promise<CommandResult> {
   const { clock, config } = deps;
   const { dataDir } = config;
   const opened = openOutbox(config, 'never', undefined, true);
   try {
     const older = await whyOlderCopy(opened);
     if (older !== null)
-      throw new OrderSyncError('REFUSED', `the API was not asked: ${older}`, { hint: startTheWorker });
+      throw new OrderSyncError('REFUSED', `the API was not asked: ${older}`, {
+        hint: startTheWorker,
+      });
     const bootId = clock.bootId ?? null;
     const { budget } = new BuyingSteps(opened.store.outbox);
     const slots = () => budget.restoreSlots({ settledMono: clock.monoMs(), bootId });
@@ -129,9 +136,13 @@ async function checkApiWithoutWorker(deps: WorkerDeps, command: CallingCommand):
   }
 }
 
-const startTheWorker = 'start the worker, which looks up first what the lost outbox may have bought';
+const startTheWorker =
+  'start the worker, which looks up first what the lost outbox may have bought';
 
-/** Calls a shop or the API, within what the last worker left of the budget. The next worker buys what this takes in. */
+/**
+ * Calls a shop or the API, within what the last worker left of the budget. The next worker buys
+ * what this takes in.
+ */
 async function performCallsWithoutWorker(
   deps: WorkerDeps,
   store: Store,
@@ -148,7 +159,9 @@ async function performCallsWithoutWorker(
   try {
     const submission = await buildSubmission(deps, store, wholesale, apiClock, { config });
     const { gate, steps } = submission;
-    gate.restore(await steps.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+    gate.restore(
+      await steps.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }),
+    );
     gate.restoreBackOffs(await steps.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
     return await performCalls({ readBack, submission }, command, new AbortController().signal);
   } finally {

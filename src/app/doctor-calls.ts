@@ -6,18 +6,23 @@ import { BuyingSteps } from '../buying/steps-sql.ts';
 import type { Store } from '../store/store.ts';
 
 /*
- * Calls of commands that write nothing to the outbox. The API counts them all the same, so the next process that may write
- * there takes their slots.
+ * Calls of commands that write nothing to the outbox. The API counts them all the same, so the next
+ * process that may write there takes their slots.
  */
 
-const schema = z.array(z.object({ keyName: z.string(), settledMono: z.number(), bootId: z.string().nullable() }));
+const schema = z.array(
+  z.object({ keyName: z.string(), settledMono: z.number(), bootId: z.string().nullable() }),
+);
 
 const pathIn = (dataDir: string): string => join(dataDir, 'doctor-calls.json');
 
 export const keepCalls = (dataDir: string, calls: z.infer<typeof schema>): Promise<void> =>
   writeFileAtomically(pathIn(dataDir), JSON.stringify(calls));
 
-/** Takes the slots of the calls that were kept. @param forgets after a crash before that they count twice, which is safer */
+/**
+ * Takes the slots of the calls that were kept. @param forgets after a crash before that they count
+ * twice, which is safer
+ */
 export async function countKeptCalls(dataDir: string, store: Store, forgets = true): Promise<void> {
   const { budget } = new BuyingSteps(store.outbox);
   for (const { settledMono, ...call } of readCalls(pathIn(dataDir)))

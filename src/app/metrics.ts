@@ -6,7 +6,10 @@ import { resultSinks } from './open-outbox.ts';
 import type { Upkeep } from './upkeep.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
 
-/** The metrics of the worker. They count from the start on; `watchParts` tells them what to read at a scrape. */
+/**
+ * The metrics of the worker. They count from the start on; `watchParts` tells them what to read at
+ * a scrape.
+ */
 export function buildMetrics(
   { version, clock }: Pick<WorkerDeps, 'version' | 'clock'>,
   current: CurrentConfig,
@@ -38,7 +41,8 @@ export function watchParts(
   });
 }
 
-const sinkNames = (config: Config): readonly string[] => resultSinks(config).map(({ name }) => name);
+const sinkNames = (config: Config): readonly string[] =>
+  resultSinks(config).map(({ name }) => name);
 
 /** The sources that the configuration names. JSON files may name any other. */
 function configuredSources({ intake: { folders, webhook, shops } }: Config): readonly string[] {

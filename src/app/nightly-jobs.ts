@@ -19,7 +19,10 @@ const shortestPauseMs = 2;
 const emptiedEveryMs = 1000;
 const dayMs = 86_400_000;
 
-/** Builds the jobs that run at each start and every night: codes are sealed and shredded, and old files removed. */
+/**
+ * Builds the jobs that run at each start and every night: codes are sealed and shredded, and old
+ * files removed.
+ */
 export function nightlyJobs(
   deps: PartDeps,
   { store, submission: { apiClock }, results: { resultFolder } }: WorkerParts,
@@ -38,13 +41,21 @@ export function nightlyJobs(
     jobs.push(nightly(clock, (signal) => shredOldCodes(shredder, signal)));
   }
   if (keepDays !== null) {
-    const folder = { folder: resultFolder, keepDays, logger: deps.logger.child({ component: 'results' }) };
-    jobs.push(nightly(clock, (signal) => removeOldResults({ store, clock, apiClock, ...folder }, signal)));
+    const folder = {
+      folder: resultFolder,
+      keepDays,
+      logger: deps.logger.child({ component: 'results' }),
+    };
+    jobs.push(
+      nightly(clock, (signal) => removeOldResults({ store, clock, apiClock, ...folder }, signal)),
+    );
   }
   return jobs;
 }
 
-/** Runs a step at the start and every night, one at a time. It stops early when the signal aborts. */
+/**
+ * Runs a step at the start and every night, one at a time. It stops early when the signal aborts.
+ */
 function nightly(clock: Clock, run: (signal: AbortSignal) => Promise<void>): Loop {
   let isDue = true;
   let schedule: Schedule | null = null;
@@ -70,7 +81,10 @@ interface SealingDeps {
   readonly logger: Logger;
 }
 
-/** Seals what is in clear and what older keys have sealed. A worker that is killed meanwhile continues at its next start. */
+/**
+ * Seals what is in clear and what older keys have sealed. A worker that is killed meanwhile
+ * continues at its next start.
+ */
 async function sealCodes(deps: SealingDeps, signal: AbortSignal): Promise<void> {
   const { clock, logger } = deps;
   const { sealing } = deps.store;
@@ -82,17 +96,30 @@ async function sealCodes(deps: SealingDeps, signal: AbortSignal): Promise<void> 
     ({ more } = done);
     sealed += done.sealed;
     const lost = { references: unreadable.slice(0, 20), count: unreadable.length };
-    if (lost.count > 0) logger.error(lost, 'sealed codes cannot be opened: they were damaged or moved');
-    if (more) logger.info({ entries: sealed, seals_with: sealing.sealsWith }, 'sealing codes with the first key');
+    if (lost.count > 0)
+      logger.error(lost, 'sealed codes cannot be opened: they were damaged or moved');
+    if (more)
+      logger.info(
+        { entries: sealed, seals_with: sealing.sealsWith },
+        'sealing codes with the first key',
+      );
   }
   if (sealed === 0) return;
   await emptyLog(deps, signal);
-  if (!more) logger.info({ entries: sealed, seals_with: sealing.sealsWith }, 'all codes are sealed with the first key');
+  if (!more)
+    logger.info(
+      { entries: sealed, seals_with: sealing.sealsWith },
+      'all codes are sealed with the first key',
+    );
 }
 
 /** Until then the write-ahead log has the codes as they were. */
-async function emptyLog({ store: { sealing }, clock }: SealingDeps, signal: AbortSignal): Promise<void> {
-  const isEmpty = (): Promise<boolean> => repeatWhileDiskIsFull(() => sealing.emptyLog(), { clock, signal });
+async function emptyLog(
+  { store: { sealing }, clock }: SealingDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const isEmpty = (): Promise<boolean> =>
+    repeatWhileDiskIsFull(() => sealing.emptyLog(), { clock, signal });
   while (!signal.aborted && !(await isEmpty())) await clock.sleep(emptiedEveryMs, signal);
 }
 

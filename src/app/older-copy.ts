@@ -14,8 +14,9 @@ export interface AfterLossSettings {
 }
 
 /**
- * From now on what the lost outbox may have sent is looked up before it is sent. Nothing at all is called at first: calls of
- * the lost outbox may still be on their way, and nobody knows what they left of the budget.
+ * From now on what the lost outbox may have sent is looked up before it is sent. Nothing at all is
+ * called at first: calls of the lost outbox may still be on their way, and nobody knows what they
+ * left of the budget.
  * @throws OrderSyncError DATABASE_WRITE_FAILED
  */
 export async function beginAfterLoss(
@@ -30,9 +31,16 @@ export async function beginAfterLoss(
   const { pauses } = store;
   const probeAtMs = nowMs + waitMs;
   const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
-  await pauses.open({ scope: 'account', reason: olderCopyPause, message, openedBy: request.actor, probeAtMs, nowMs });
-  // The copy may have been made during another pause of the account, which keeps its reason and may end sooner, or of a
-  // key, which would be probed meanwhile.
+  await pauses.open({
+    scope: 'account',
+    reason: olderCopyPause,
+    message,
+    openedBy: request.actor,
+    probeAtMs,
+    nowMs,
+  });
+  // The copy may have been made during another pause of the account, which keeps its reason and may
+  // end sooner, or of a key, which would be probed meanwhile.
   for (const stored of await pauses.all()) {
     const isProbed = stored.scope === 'account' || scopeFrom(stored.scope)?.kind === 'key';
     if (isProbed && stored.probeAtMs !== null && stored.probeAtMs < probeAtMs)
@@ -49,8 +57,9 @@ const whatFollows =
   'Every order is looked up before it is sent, those of the next 7 days, too. Orders that were taken in since are missing here: send them again';
 
 /**
- * Compares the outbox with its progress file, which is kept from then on. If an outbox was lost, or replaced by an older
- * copy, the after-loss mode begins. Called before anything else is done with the outbox.
+ * Compares the outbox with its progress file, which is kept from then on. If an outbox was lost, or
+ * replaced by an older copy, the after-loss mode begins. Called before anything else is done with
+ * the outbox.
  * @param person who says that the outbox was lost; null: nobody
  * @returns `olderCopy`: why the database cannot be the one that was used last; null if it can
  */
@@ -66,7 +75,12 @@ export async function noticeOlderCopy(
   return { progress, olderCopy };
 }
 
-async function compare(deps: OutboxDeps, store: Store, progress: ProgressKeeper, person: string | null) {
+async function compare(
+  deps: OutboxDeps,
+  store: Store,
+  progress: ProgressKeeper,
+  person: string | null,
+) {
   const { logger } = deps;
   const file = progress.read();
   const found = await store.progress();
@@ -77,8 +91,10 @@ async function compare(deps: OutboxDeps, store: Store, progress: ProgressKeeper,
     return null;
   }
   const notKnown = 'whether the database is an older copy is not known at this start';
-  if (file.kind === 'unreadable') logger.warn({ error: file.message }, `the progress file cannot be read: ${notKnown}`);
-  if (file.kind === 'missing' && found.attempt > 0) logger.warn(`there is no progress file: ${notKnown}`);
+  if (file.kind === 'unreadable')
+    logger.warn({ error: file.message }, `the progress file cannot be read: ${notKnown}`);
+  if (file.kind === 'missing' && found.attempt > 0)
+    logger.warn(`there is no progress file: ${notKnown}`);
   const reason = known === null ? null : reasonForOlderCopy(known, found);
   if (reason === null) return null;
   await beginAfterLoss(deps, store, { actor: 'worker', reason, replaced: known });
@@ -87,7 +103,13 @@ async function compare(deps: OutboxDeps, store: Store, progress: ProgressKeeper,
 }
 
 /** Why the database cannot be the one that was used last; null if it can. Only looks. */
-export async function whyOlderCopy({ store, file }: { store: Store; file: ProgressPort }): Promise<string | null> {
+export async function whyOlderCopy({
+  store,
+  file,
+}: {
+  store: Store;
+  file: ProgressPort;
+}): Promise<string | null> {
   const known = file.read();
   return known.kind === 'read' ? reasonForOlderCopy(known.progress, await store.progress()) : null;
 }

@@ -12,13 +12,17 @@ import { openStore, type Store } from '../store/store.ts';
 import { progressFile, progressFilePath, type ProgressPort } from './progress-file.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
-/** A command that works while no worker runs holds the outbox; so does a worker that is stopping. */
+/**
+ * A command that works while no worker runs holds the outbox; so does a worker that is stopping.
+ */
 const inUseWithinMs = 10_000;
 const inUseRetryMs = 100;
 
 /**
- * Opens the outbox for a worker, as its only writer: waits for a while where another process holds it.
- * @throws OrderSyncError DATABASE_LOCKED when it still does, or when the worker is asked to stop meanwhile;
+ * Opens the outbox for a worker, as its only writer: waits for a while where another process holds
+ * it.
+ * @throws OrderSyncError DATABASE_LOCKED when it still does, or when the worker is asked to stop
+ * meanwhile;
  *   DATABASE_REPLACED when a backup was restored meanwhile, because that command has not begun the after-loss mode yet
  */
 export async function openForWorker(
@@ -33,13 +37,23 @@ export async function openForWorker(
       const opened = openOutbox(config, config.init, minFreeBytes);
       if (tries === 1 || fileIdentity(path) === file) return opened;
       await opened.store.close();
-      throw new OrderSyncError('DATABASE_REPLACED', `${path} was replaced while the worker waited for it`, {
-        hint: 'start the worker again when the command that restores it has ended',
-      });
+      throw new OrderSyncError(
+        'DATABASE_REPLACED',
+        `${path} was replaced while the worker waited for it`,
+        {
+          hint: 'start the worker again when the command that restores it has ended',
+        },
+      );
     } catch (error) {
-      if (!hasCode(error, 'DATABASE_LOCKED') || clock.monoMs() >= untilMono || stopping?.aborted === true) throw error;
+      if (
+        !hasCode(error, 'DATABASE_LOCKED') ||
+        clock.monoMs() >= untilMono ||
+        stopping?.aborted === true
+      )
+        throw error;
       const details = { database: path, wait_s: inUseWithinMs / 1000 };
-      if (tries === 1) logger.warn(details, 'the outbox is in use by a command or another worker: waiting for it');
+      if (tries === 1)
+        logger.warn(details, 'the outbox is in use by a command or another worker: waiting for it');
     }
     await clock.sleep(inUseRetryMs, stopping);
   }
@@ -51,7 +65,8 @@ interface OpenedOutbox {
 }
 
 /**
- * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.
+ * Opens the outbox of a configuration as its only writer, and names its progress file.
+ * `noticeOlderCopy` comes next.
  * @param init whether a missing database may be created, and a missing reference secret with it
  * @param minFreeBytes with less free space on its disk, new orders are refused; asked for each
  * @param looks whether the file is not written
@@ -67,7 +82,8 @@ export function openOutbox(
   const namespace = {
     instance: config.instance,
     prefix: config.reference.prefix,
-    // An existing database never gets a new secret: its orders would get other references and be bought again.
+    // An existing database never gets a new secret: its orders would get other references and be
+    // bought again.
     secret: readReferenceSecret(config.reference.secretFile, mayCreate),
   };
   const store = openStore({
@@ -84,12 +100,18 @@ export function openOutbox(
 }
 
 /** The sinks to which the outbox makes results due. `buildResults` builds what delivers to each. */
-export function resultSinks({ results, intake }: Pick<Config, 'results' | 'intake'>): readonly ResultSink[] {
+export function resultSinks({
+  results,
+  intake,
+}: Pick<Config, 'results' | 'intake'>): readonly ResultSink[] {
   return [
     { name: folderSinkName, sources: null },
     { name: csvSinkName, sources: null },
     ...results.callbacks.map(({ name, sources }) => ({ name: callbackSinkName(name), sources })),
-    ...writtenShops(intake.shops).map((shop) => ({ name: writeBackName(shop), sources: [shop.source] })),
+    ...writtenShops(intake.shops).map((shop) => ({
+      name: writeBackName(shop),
+      sources: [shop.source],
+    })),
   ];
 }
 

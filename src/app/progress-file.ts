@@ -17,7 +17,12 @@ const about =
   'How far the outbox has come. By this file the worker notices that a database is an older copy: never restore it from a backup.';
 
 const count = z.int().min(0);
-const schema = z.object({ database_id: z.string().min(1).max(64), attempt: count, entry: count, decision: count });
+const schema = z.object({
+  database_id: z.string().min(1).max(64),
+  attempt: count,
+  entry: count,
+  decision: count,
+});
 
 export type ProgressReading =
   | { readonly kind: 'read'; readonly progress: OutboxProgress }
@@ -38,26 +43,45 @@ export const progressFile = (path: string): ProgressPort => ({
   path,
   read: () => {
     try {
-      const { database_id: databaseId, ...counts } = schema.parse(JSON.parse(readFileSync(path, 'utf8')));
+      const { database_id: databaseId, ...counts } = schema.parse(
+        JSON.parse(readFileSync(path, 'utf8')),
+      );
       return { kind: 'read', progress: { databaseId, ...counts } };
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+        return { kind: 'missing' };
       const isOurs = !(error instanceof z.ZodError || error instanceof SyntaxError);
-      return { kind: 'unreadable', message: isOurs ? messageOf(error) : 'it is not what the worker wrote' };
+      return {
+        kind: 'unreadable',
+        message: isOurs ? messageOf(error) : 'it is not what the worker wrote',
+      };
     }
   },
   write: async ({ databaseId, attempt, entry, decision }, writtenAt) => {
-    const content = { about, database_id: databaseId, attempt, entry, decision, written_at: writtenAt };
+    const content = {
+      about,
+      database_id: databaseId,
+      attempt,
+      entry,
+      decision,
+      written_at: writtenAt,
+    };
     await writeFileAtomically(path, `${JSON.stringify(content, null, 2)}\n`);
   },
 });
 
 /**
- * The progress file of an installation. Two that share a reference secret on purpose, such as a sandbox and a production
- * worker, have files of their own: the name depends on the instance, the prefix and the upstream.
+ * The progress file of an installation. Two that share a reference secret on purpose, such as a
+ * sandbox and a production worker, have files of their own: the name depends on the instance, the
+ * prefix and the upstream.
  */
-export function progressFilePath({ reference, wholesale }: Config, namespace: ReferenceNamespace): string {
-  const identity = createHash('sha256').update(`${namespaceFingerprint(namespace)}\n${wholesale.upstream}`);
+export function progressFilePath(
+  { reference, wholesale }: Config,
+  namespace: ReferenceNamespace,
+): string {
+  const identity = createHash('sha256').update(
+    `${namespaceFingerprint(namespace)}\n${wholesale.upstream}`,
+  );
   const name = `${basename(reference.secretFile)}.${identity.digest('hex').slice(0, 12)}.progress`;
   return join(reference.progressFolder, name);
 }
@@ -75,9 +99,9 @@ export interface KeeperDeps {
 }
 
 /**
- * Keeps the progress file up to date. It is written after the commits that it counts, never before, so it is never ahead of
- * the database. Nothing waits for it: when it cannot be written, a warning is in the log and in health, and orders are
- * bought as before.
+ * Keeps the progress file up to date. It is written after the commits that it counts, never before,
+ * so it is never ahead of the database. Nothing waits for it: when it cannot be written, a warning
+ * is in the log and in health, and orders are bought as before.
  */
 export class ProgressKeeper {
   readonly #file: ProgressPort;
@@ -129,14 +153,16 @@ export class ProgressKeeper {
       if (text === this.#written) return;
       await this.#file.write(progress, isoTime(clock.wallMs()));
       this.#written = text;
-      if (this.#warnedMono !== null) logger.info({ file: this.#file.path }, 'the progress file is written again');
+      if (this.#warnedMono !== null)
+        logger.info({ file: this.#file.path }, 'the progress file is written again');
       this.#warnedMono = null;
     } catch (error) {
       const nowMono = clock.monoMs();
       if (this.#warnedMono !== null && nowMono - this.#warnedMono < reminderMs) return;
       this.#warnedMono = nowMono;
       const advice = 'Make its folder writable, or set reference.progress_folder';
-      const problem = 'the progress file cannot be written: an older copy of the database may not be noticed';
+      const problem =
+        'the progress file cannot be written: an older copy of the database may not be noticed';
       logger.warn({ file: this.#file.path, error: messageOf(error) }, `${problem}. ${advice}`);
     }
   }

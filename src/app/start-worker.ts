@@ -13,7 +13,13 @@ import type { Store } from '../store/store.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ApiClock, apiClockCheck } from '../buying/proofs/api-clock.ts';
 import { type Admin, startAdmin } from './admin.ts';
-import { buildFolderIntakes, buildReadBack, buildStorefronts, startFolders, startWebhook } from './build-intake.ts';
+import {
+  buildFolderIntakes,
+  buildReadBack,
+  buildStorefronts,
+  startFolders,
+  startWebhook,
+} from './build-intake.ts';
 import { buildAlerts, buildResults } from './build-results.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
@@ -35,15 +41,24 @@ export interface RunningWorker {
   /** `host:port` of the intake over HTTP, as it listens; null when it is not configured. */
   readonly webhookAddress: string | null;
   readonly store: Store;
-  /** Rejects when the worker must stop, for example because it cannot record what it does. Never resolves. */
+  /**
+   * Rejects when the worker must stop, for example because it cannot record what it does. Never
+   * resolves.
+   */
   readonly failed: Promise<never>;
-  /** Reads the configuration again. Rejects when it refuses the new one. Null: there is nothing to read it from. */
+  /**
+   * Reads the configuration again. Rejects when it refuses the new one. Null: there is nothing to
+   * read it from.
+   */
   readonly reload: ((asked: string) => Promise<ReloadReport>) | null;
   /** Finishes what is under way and releases everything. May be called again. */
   stop(): Promise<void>;
 }
 
-/** The parts in the order in which they stop: first who asks for work, then who takes it in, then who does it, last the outbox. */
+/**
+ * The parts in the order in which they stop: first who asks for work, then who takes it in, then
+ * who does it, last the outbox.
+ */
 const stopOrder = [
   'run file',
   'alerts',
@@ -71,10 +86,11 @@ type Life = Lifecycle<(typeof stopOrder)[number]>;
 const databaseCheckMs = 30_000;
 
 /**
- * Starts the worker, part by part: the outbox, what works on it, then the admin server. Each part registers its stop before
- * it starts, so a start that fails releases everything that had started.
+ * Starts the worker, part by part: the outbox, what works on it, then the admin server. Each part
+ * registers its stop before it starts, so a start that fails releases everything that had started.
  *
- * When this resolves, every part has taken up what an earlier run left open. On a full disk it waits for space.
+ * When this resolves, every part has taken up what an earlier run left open. On a full disk it
+ * waits for space.
  */
 export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
   for (;;) {
@@ -109,7 +125,10 @@ async function startOnce(given: WorkerDeps, life: Life): Promise<RunningWorker> 
   if (webhook !== null) failing.push(webhook);
   const failed = Promise.race(failing.map((part) => part.failed));
   failed.catch(() => undefined);
-  const addresses = { admin: admin.address, ...(webhook === null ? {} : { webhook: webhook.address }) };
+  const addresses = {
+    admin: admin.address,
+    ...(webhook === null ? {} : { webhook: webhook.address }),
+  };
   const { upstream } = deps.config.wholesale;
   deps.logger.info({ upstream, ...addresses, ...store.read.backlog() }, 'worker started');
   return {
@@ -131,21 +150,31 @@ interface OpenOutbox {
 }
 
 /** Opens the outbox as its only writer, and watches that its file is not replaced. */
-async function startOutbox(deps: PartDeps, life: Life, current: CurrentConfig): Promise<OpenOutbox> {
+async function startOutbox(
+  deps: PartDeps,
+  life: Life,
+  current: CurrentConfig,
+): Promise<OpenOutbox> {
   const { config, version, logger, clock } = deps;
   const minFreeBytes = (): number => current.config.disk.minFreeBytes;
   const opened = await openForWorker(deps, minFreeBytes);
   const { store } = opened;
   await life.push('store', () => store.close());
   if (store.sealing.sealsWith === null && config.wholesale.environment === 'production')
-    logger.warn('delivered codes are stored in clear: there is no sealing key, see docs/sealing.md');
+    logger.warn(
+      'delivered codes are stored in clear: there is no sealing key, see docs/sealing.md',
+    );
   if (config.init === 'never') requireFolders(config, false);
   await new ClockFollower({ store, clock, logger }).catchUp();
   const { progress } = await noticeOlderCopy(deps, opened);
   await countKeptCalls(config.dataDir, store);
   progress.start();
   await life.push('progress file', () => progress.stop());
-  const incarnationId = await store.beginIncarnation({ bootId: clock.bootId ?? null, version, nowMs: clock.wallMs() });
+  const incarnationId = await store.beginIncarnation({
+    bootId: clock.bootId ?? null,
+    version,
+    nowMs: clock.wallMs(),
+  });
   await life.push('incarnation', () => store.endIncarnation(incarnationId, clock.wallMs()));
   const checkDatabase = async (): Promise<number> => {
     await store.checkHealth();
@@ -165,7 +194,10 @@ async function startOutbox(deps: PartDeps, life: Life, current: CurrentConfig): 
   return { store, progress, watch, disk, incarnationId };
 }
 
-/** Builds what works on the outbox, then starts it, beginning with the results and ending with the intake. */
+/**
+ * Builds what works on the outbox, then starts it, beginning with the results and ending with the
+ * intake.
+ */
 async function startParts(
   deps: PartDeps,
   life: Life,
@@ -194,11 +226,15 @@ async function startParts(
   await results.deliveries.start();
   await life.push('dispatcher', () => dispatcher.stop());
   await dispatcher.start();
-  await life.push('folder intake', async () => void (await Promise.all(folders.map((folder) => folder.stop()))));
+  await life.push(
+    'folder intake',
+    async () => void (await Promise.all(folders.map((folder) => folder.stop()))),
+  );
   await startFolders(folders);
   const webhook = await startWebhook(deps, store, storefronts.intake, notify, readBack);
   if (webhook !== null) {
-    // The dispatcher stops at the same time: to wait for requests first, then for calls to the API, takes too long.
+    // The dispatcher stops at the same time: to wait for requests first, then for calls to the API,
+    // takes too long.
     await life.push('webhook', () => {
       dispatcher.stop().catch(() => undefined);
       return webhook.stop();
@@ -208,7 +244,10 @@ async function startParts(
   return { ...using, results, folders, webhook, storefronts, readBack, notify };
 }
 
-/** Starts what nobody waits for: it follows the clocks, and seals, shreds and removes what was kept for long enough. */
+/**
+ * Starts what nobody waits for: it follows the clocks, and seals, shreds and removes what was kept
+ * for long enough.
+ */
 async function startBackground(
   deps: PartDeps,
   life: Life,
@@ -253,7 +292,8 @@ async function startAdminServer(
   };
   const checks: HealthCheck[] = [];
   const showReadBack = ({ intake }: PartDeps['config']): void => {
-    if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);
+    if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck))
+      checks.push(readBackCheck);
   };
   const reloader = buildReloader(deps, parts, current, showReadBack);
   const upkeep = new Upkeep({ ...deps, store, logger: deps.logger.child({ component: 'upkeep' }) });

@@ -16,19 +16,27 @@ interface UpkeepDeps {
   readonly logger: Logger;
 }
 
-/** After so long without a backup, one is made at the start: no worker ran at the scheduled time. */
+/**
+ * After so long without a backup, one is made at the start: no worker ran at the scheduled time.
+ */
 const missedAfterMs = 36 * 3_600_000;
 /** The work of the start comes first. */
 const firstAfterMs = 60_000;
 const longestWaitMs = 3_600_000;
-/** The log is usually below 20 MB: something that reads for very long keeps it from being emptied. */
+/**
+ * The log is usually below 20 MB: something that reads for very long keeps it from being emptied.
+ */
 const largeLogBytes = 268_435_456;
 
-type Trouble = readonly [status: CheckStatus, details: { readonly reason: string; readonly next: string }];
+type Trouble = readonly [
+  status: CheckStatus,
+  details: { readonly reason: string; readonly next: string },
+];
 
 /**
- * Backs up the database and checks it, by schedule, in a process of its own. No work waits for it, and its failures do not stop
- * the worker: they are in the log, in health and in the metrics, and the task is tried again at the next time.
+ * Backs up the database and checks it, by schedule, in a process of its own. No work waits for it,
+ * and its failures do not stop the worker: they are in the log, in health and in the metrics, and
+ * the task is tried again at the next time.
  */
 export class Upkeep {
   readonly #deps: UpkeepDeps;
@@ -46,7 +54,12 @@ export class Upkeep {
   }
 
   get healthCheck(): HealthCheck {
-    return { name: 'upkeep', readiness: false, check: () => this.health(), details: () => this.#trouble?.[1] ?? null };
+    return {
+      name: 'upkeep',
+      readiness: false,
+      check: () => this.health(),
+      details: () => this.#trouble?.[1] ?? null,
+    };
   }
 
   get results(): ReadonlyMap<UpkeepTask, UpkeepResult> {
@@ -66,8 +79,10 @@ export class Upkeep {
     }
     const doneAtMs = this.#results.get('backup')?.doneAtMs ?? null;
     const wasMissed = doneAtMs !== null && clock.wallMs() - doneAtMs > missedAfterMs;
-    if (config.backup.schedule !== null && wasMissed) this.#dueAtMono.set('backup', clock.monoMs() + firstAfterMs);
-    if (config.backup.schedule !== null) this.#schedule = onSchedule(config.backup.schedule, () => this.#notify());
+    if (config.backup.schedule !== null && wasMissed)
+      this.#dueAtMono.set('backup', clock.monoMs() + firstAfterMs);
+    if (config.backup.schedule !== null)
+      this.#schedule = onSchedule(config.backup.schedule, () => this.#notify());
     this.#loop.start();
   }
 
@@ -89,7 +104,10 @@ export class Upkeep {
       await this.#perform(task);
       return 0;
     }
-    return Math.min(longestWaitMs, ...[...this.#dueAtMono.values()].map((atMono) => atMono - nowMono));
+    return Math.min(
+      longestWaitMs,
+      ...[...this.#dueAtMono.values()].map((atMono) => atMono - nowMono),
+    );
   }
 
   async #perform(task: UpkeepTask): Promise<void> {
@@ -100,9 +118,14 @@ export class Upkeep {
       const found = task === 'backup' ? await this.#backUp() : await this.#check();
       const line = { task, duration_ms: Math.round(clock.monoMs() - startMono), ...found };
       const isDamaged = 'problems' in found;
-      if (isDamaged) logger.error(line, 'the database is damaged: restore a backup, see docs/operating.md');
+      if (isDamaged)
+        logger.error(line, 'the database is damaged: restore a backup, see docs/operating.md');
       else logger.info(line, 'upkeep done');
-      await this.#record(task, isDamaged ? 'damaged' : 'done', isDamaged ? 'DATABASE_UNSAFE' : null);
+      await this.#record(
+        task,
+        isDamaged ? 'damaged' : 'done',
+        isDamaged ? 'DATABASE_UNSAFE' : null,
+      );
     } catch (error) {
       if (this.#loop.signal.aborted) return;
       logger.error({ task, err: error }, 'the upkeep failed: it is tried again at its next time');
@@ -113,17 +136,33 @@ export class Upkeep {
 
   async #backUp() {
     const { config, clock } = this.#deps;
-    const settings = { ...config.backup, at: isoTime(clock.wallMs()), leaveFreeBytes: config.disk.minFreeBytes };
-    const { file, removed } = await runUpkeep('backup', [config.databasePath, settings], this.#loop.signal);
+    const settings = {
+      ...config.backup,
+      at: isoTime(clock.wallMs()),
+      leaveFreeBytes: config.disk.minFreeBytes,
+    };
+    const { file, removed } = await runUpkeep(
+      'backup',
+      [config.databasePath, settings],
+      this.#loop.signal,
+    );
     return { file, removed };
   }
 
   async #check() {
-    const { problems } = await runUpkeep('check', [this.#deps.config.databasePath, true], this.#loop.signal);
+    const { problems } = await runUpkeep(
+      'check',
+      [this.#deps.config.databasePath, true],
+      this.#loop.signal,
+    );
     return problems.length === 0 ? {} : { problems };
   }
 
-  async #record(task: UpkeepTask, outcome: UpkeepResult['outcome'], code: string | null): Promise<void> {
+  async #record(
+    task: UpkeepTask,
+    outcome: UpkeepResult['outcome'],
+    code: string | null,
+  ): Promise<void> {
     const { store, clock, logger } = this.#deps;
     const atMs = clock.wallMs();
     const doneAtMs = outcome === 'done' ? atMs : (this.#results.get(task)?.doneAtMs ?? null);
@@ -132,8 +171,10 @@ export class Upkeep {
     try {
       await store.upkeep.record(task, result);
     } catch (error) {
-      // It is in memory, and in the log. A disk that cannot be written at all stops the worker at the next order.
-      if (!isDiskFull(error)) logger.error({ task, err: error }, 'the result of the upkeep could not be recorded');
+      // It is in memory, and in the log. A disk that cannot be written at all stops the worker at
+      // the next order.
+      if (!isDiskFull(error))
+        logger.error({ task, err: error }, 'the result of the upkeep could not be recorded');
     }
   }
 
@@ -143,7 +184,8 @@ export class Upkeep {
       const next = 'see the log, and restore a backup: docs/operating.md';
       return ['fail', { reason: 'the check found damage in the database', next }];
     }
-    const [failed, result] = [...this.#results].find(([, { outcome }]) => outcome === 'failed') ?? [];
+    const [failed, result] =
+      [...this.#results].find(([, { outcome }]) => outcome === 'failed') ?? [];
     if (failed === undefined) return null;
     const code = result?.code ?? 'failed';
     const next = `the log says why; try it with \`order-sync db ${failed}\``;

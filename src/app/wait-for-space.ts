@@ -11,7 +11,10 @@ import type { WorkerDeps } from './worker-deps.ts';
 const checkEveryMs = 1000;
 /** To open the outbox and write its first rows takes less. */
 const startBytes = 4 * 1_048_576;
-/** Something else than the space of this disk may be used up, for example its inodes: then only a try shows it. */
+/**
+ * Something else than the space of this disk may be used up, for example its inodes: then only a
+ * try shows it.
+ */
 const longestWaitMs = 30_000;
 
 /** @throws OrderSyncError DISK_FULL when there is too little space to begin a start */
@@ -31,8 +34,8 @@ export function failedForSpace(error: unknown): boolean {
 }
 
 /**
- * Waits until a start that failed for lack of space may succeed. Meanwhile the worker answers health checks: it is alive and
- * not ready.
+ * Waits until a start that failed for lack of space may succeed. Meanwhile the worker answers
+ * health checks: it is alive and not ready.
  * @throws OrderSyncError DISK_FULL when the worker is asked to stop
  */
 export async function waitForSpace(
@@ -41,11 +44,26 @@ export async function waitForSpace(
 ): Promise<void> {
   const reason = messageOf(failure);
   const { dataDir, admin } = config;
-  const details = { folder: dataDir, free_bytes: await freeBytesIn(dataDir), needed_bytes: startBytes, reason };
+  const details = {
+    folder: dataDir,
+    free_bytes: await freeBytesIn(dataDir),
+    needed_bytes: startBytes,
+    reason,
+  };
   const checks = [{ name: 'disk', readiness: true, check: () => 'fail' as const }];
   const draining = (): boolean => stopping?.aborted ?? false;
-  const health = await startHealthServer({ ...admin.listen, version, checks, draining, clock, logger });
-  logger.error(details, 'the disk is full, so the worker cannot start: it waits until there is free space');
+  const health = await startHealthServer({
+    ...admin.listen,
+    version,
+    checks,
+    draining,
+    clock,
+    logger,
+  });
+  logger.error(
+    details,
+    'the disk is full, so the worker cannot start: it waits until there is free space',
+  );
   try {
     const untilMono = clock.monoMs() + longestWaitMs;
     do {

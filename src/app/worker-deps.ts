@@ -61,7 +61,9 @@ export interface Submission extends AttemptDeps {
   readonly apiClock: ApiClock;
 }
 
-/** The parts of a running worker that others reach: health, commands, pages, metrics and the reload. */
+/**
+ * The parts of a running worker that others reach: health, commands, pages, metrics and the reload.
+ */
 export interface WorkerParts {
   readonly store: Store;
   readonly progress: ProgressKeeper;

@@ -3,7 +3,14 @@ import { isFinal, type EntryState } from '../core/entry/states.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { productScope } from '../core/order/scope.ts';
 import { proveConnectorByOrder } from '../store/entries/connector-canary.ts';
-import { changeOrKeep, flagForReview, report, reported, setUnits, updateOf } from '../store/entries/entry-changes.ts';
+import {
+  changeOrKeep,
+  flagForReview,
+  report,
+  reported,
+  setUnits,
+  updateOf,
+} from '../store/entries/entry-changes.ts';
 import { rememberEsim } from '../store/entries/esim-origins.ts';
 import { keepAnswer } from '../store/entries/kept-answers.ts';
 import { recordPause, type NewPause } from '../store/entries/pauses.ts';
@@ -19,10 +26,17 @@ import { settleAttemptSlots } from './budget/budget-sql.ts';
 import type { Settlement } from './decision/settlement.ts';
 import { proveFirstKey } from './proofs/account-keys-sql.ts';
 import { recordAcceptedPath } from './proofs/call-paths-sql.ts';
-import { collisionOf, markShownTwice, reviewOfCollision, type Collision } from './proofs/collisions-sql.ts';
+import {
+  collisionOf,
+  markShownTwice,
+  reviewOfCollision,
+  type Collision,
+} from './proofs/collisions-sql.ts';
 import type { OpenAttempt } from './queue/claim-sql.ts';
 
-type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & { readonly entryId: number };
+type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & {
+  readonly entryId: number;
+};
 
 export interface AttemptClose {
   readonly attemptId: number;
@@ -39,13 +53,19 @@ export interface AttemptClose {
     kept?: string | null;
   };
   readonly settlement: Settlement;
-  /** When the window of the slots began; null when the call surely never left, and they are free again. */
+  /**
+   * When the window of the slots began; null when the call surely never left, and they are free
+   * again.
+   */
   readonly slotsSettledMono: number | null;
   readonly bootId: string | null;
   /** A key or the account, paused from now on because this outcome denies it. */
   readonly pause: Omit<NewPause, 'nowMs'> | null;
   /** Judges the scopes of the call, before the transaction begins. Absent: they are not judged. */
-  readonly scopes?: { readonly judged: readonly string[]; readonly judge: (found: ScopeFindings) => ScopeChange };
+  readonly scopes?: {
+    readonly judged: readonly string[];
+    readonly judge: (found: ScopeFindings) => ScopeChange;
+  };
   /** The back-off of the key, when the call was rate-limited. */
   readonly backOff?: KeyBackOff | null;
 }
@@ -56,14 +76,19 @@ const updateClosed = statementOf<Record<string, unknown>, never>(
    WHERE id = :attemptId AND entry_id = :entryId AND closed_at_ms IS NULL`,
 );
 const attemptColumns = 'id AS attemptId, entry_id AS entryId, purpose, opened_at_ms AS openedAtMs';
-const findAttempt = statementOf<[number], AttemptRow>(`SELECT ${attemptColumns} FROM attempts WHERE id = ?`);
+const findAttempt = statementOf<[number], AttemptRow>(
+  `SELECT ${attemptColumns} FROM attempts WHERE id = ?`,
+);
 const findLineNames = statementOf<[number], ClosedAttempt['line']>(
   `SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = ?`,
 );
 /** States in which an entry is looked up. */
 const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 
-/** What the end of an attempt led to: whether a pause was opened, postponed or ended, and the settlement that was recorded. */
+/**
+ * What the end of an attempt led to: whether a pause was opened, postponed or ended, and the
+ * settlement that was recorded.
+ */
 export interface ClosedAttempt {
   readonly pausesChanged: boolean;
   readonly settlement: Settlement;
@@ -72,7 +97,10 @@ export interface ClosedAttempt {
 }
 
 // The last cost of a unit of each product, by the days of a plan. Never used to pay anything.
-const putCost = statementOf<{ product: string; days: number; currency: string; unitCost: number }, never>(
+const putCost = statementOf<
+  { product: string; days: number; currency: string; unitCost: number },
+  never
+>(
   `INSERT INTO product_costs (product, days, currency, unit_cost) VALUES (:product, :days, :currency, :unitCost)
    ON CONFLICT (product, days, currency) DO UPDATE SET unit_cost = excluded.unit_cost`,
 );
@@ -100,13 +128,15 @@ const learnLimit = statementOf<{ variant: string; limit: number; nowMs: number }
 );
 
 /**
- * Closes an attempt with its outcome, settles its slots, moves its entry and changes the paused scopes, in one transaction.
- * The scopes are judged at once before it, without a wait: nobody writes between the two.
+ * Closes an attempt with its outcome, settles its slots, moves its entry and changes the paused
+ * scopes, in one transaction. The scopes are judged at once before it, without a wait: nobody
+ * writes between the two.
  */
 export function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
   const { database } = outbox;
   const { scopes, nowMs } = close;
-  const change = scopes === undefined ? null : scopes.judge(readScopeFindings(database, scopes.judged, nowMs));
+  const change =
+    scopes === undefined ? null : scopes.judge(readScopeFindings(database, scopes.judged, nowMs));
   return inTransaction(database, () => recordEnd(outbox, close, change));
 }
 
@@ -115,9 +145,14 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
   const { database } = outbox;
   const { attemptId, entryId, nowMs, durationMs, outcome } = close;
   const attempt = findAttempt(database).get(attemptId);
-  assert(attempt !== undefined && attempt.entryId === entryId, `attempt ${attemptId} belongs to its entry`);
-  const stored = { ...outcome, sent: outcome.sent ? 1 : 0, message: outcome.message.slice(0, longestText) };
-  const { changes } = updateClosed(database).run({ ...stored, attemptId, entryId, nowMs, durationMs });
+  assert(
+    attempt !== undefined && attempt.entryId === entryId,
+    `attempt ${attemptId} belongs to its entry`,
+  );
+  const sent = outcome.sent ? 1 : 0;
+  const message = outcome.message.slice(0, longestText);
+  const ended = { ...outcome, sent, message, attemptId, entryId, nowMs, durationMs };
+  const { changes } = updateClosed(database).run(ended);
   assert(changes === 1, `attempt ${attemptId} is closed once`);
   settleAttemptSlots(database, close);
   if (outcome.kept && outcome.http !== null)
@@ -139,9 +174,11 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
   // A person may have held the entry while it was looked up: that decision stands.
   const line = findLineNames(database).get(row.line_id);
   assert(line !== undefined, `the line of ${row.reference} exists`);
-  if (!isSubmit && !lookedUp.includes(row.state)) return { pausesChanged, settlement: close.settlement, line };
+  if (!isSubmit && !lookedUp.includes(row.state))
+    return { pausesChanged, settlement: close.settlement, line };
   const collision = collisionOf(outbox, row, close.settlement);
-  const settlement = collision === null ? close.settlement : reviewOfCollision(close.settlement, collision);
+  const settlement =
+    collision === null ? close.settlement : reviewOfCollision(close.settlement, collision);
   settleEntry(outbox, row, {
     settlement,
     now: close,
@@ -150,21 +187,40 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
     sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.openedAtMs, nowMs) : null,
   });
   if (isSubmit && outcome.row === 'accepted' && row.request_path !== null)
-    recordAcceptedPath(database, { operation: row.operation, iccid: row.iccid, path: row.request_path });
+    recordAcceptedPath(database, {
+      operation: row.operation,
+      iccid: row.iccid,
+      path: row.request_path,
+    });
   if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
-  if (settlement.state === 'fulfilled') proveFirstKey(database, attemptId);
-  if (settlement.state === 'fulfilled') proveConnectorByOrder(database, row.operation, attemptId, nowMs);
+  if (settlement.state === 'fulfilled') {
+    proveFirstKey(database, attemptId);
+    proveConnectorByOrder(database, row.operation, attemptId, nowMs);
+  }
   if (collision !== null) flagOther(outbox, collision, row, nowMs);
   return { pausesChanged, settlement, line };
 }
 
-/** The other entry of a collision needs review, too; one that was delivered stands in the attention list instead. */
+/**
+ * The other entry of a collision needs review, too; one that was delivered stands in the attention
+ * list instead.
+ */
 function flagOther(outbox: Outbox, { other, what }: Collision, row: EntryRow, nowMs: number): void {
   const { database } = outbox;
   const shared = `${what} is also that of ${row.reference}: one of them has the other's`;
   if (other.state === 'placed')
-    flagForReview(outbox, findEntry(database, other.id), `${shared}, so it is not delivered`, nowMs);
-  else markShownTwice(database).run({ id: other.id, shared: `${shared}, and this one was delivered`, nowMs });
+    flagForReview(
+      outbox,
+      findEntry(database, other.id),
+      `${shared}, so it is not delivered`,
+      nowMs,
+    );
+  else
+    markShownTwice(database).run({
+      id: other.id,
+      shared: `${shared}, and this one was delivered`,
+      nowMs,
+    });
 }
 
 /** The outcome of a call. */
@@ -176,12 +232,22 @@ interface SettledCall {
 }
 
 /** Records what a call led to. */
-export function settleEntry(outbox: Outbox, row: EntryRow, { settlement, now, expected, sentAtMs }: SettledCall): void {
+export function settleEntry(
+  outbox: Outbox,
+  row: EntryRow,
+  { settlement, now, expected, sentAtMs }: SettledCall,
+): void {
   const { database, units: sealed } = outbox;
   const { nowMs, nowMono, bootId } = now;
   const { state, answer, error, inFlightWindowMs } = settlement;
-  assert(expected.includes(row.state), `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`);
-  const units = withDelivered(answer?.units ?? [], sealed.known(row)).slice(0, keptUnits(row.quantity));
+  assert(
+    expected.includes(row.state),
+    `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`,
+  );
+  const units = withDelivered(answer?.units ?? [], sealed.known(row)).slice(
+    0,
+    keptUnits(row.quantity),
+  );
   changeOrKeep(database, row, state, updateSettled, {
     ...settlement,
     dueAtMs: Math.round(settlement.dueAtMs),
@@ -204,18 +270,31 @@ export function settleEntry(outbox: Outbox, row: EntryRow, { settlement, now, ex
   });
   indexUnits(database, row.id, answer?.units ?? []);
   if (row.operation === 'esim_order') {
-    for (const { iccid } of answer?.units ?? []) if (iccid !== undefined) rememberEsim(database).run(iccid, row.id);
+    for (const { iccid } of answer?.units ?? [])
+      if (iccid !== undefined) rememberEsim(database).run(iccid, row.id);
   }
   learnFromRejection(database, row, settlement, nowMs);
   addReplacements(outbox, row, settlement.replacements, nowMs);
   // A poll that finds nothing new is not reported.
-  if (reported.has(state) && (row.state !== state || answer !== null)) report(outbox, row, nowMs, state);
+  if (reported.has(state) && (row.state !== state || answer !== null))
+    report(outbox, row, nowMs, state);
 }
 
 /** A rejection above the per-order limit shows the limit. */
-function learnFromRejection(database: Sqlite, row: EntryRow, { row: outcome, error }: Settlement, nowMs: number): void {
+function learnFromRejection(
+  database: Sqlite,
+  row: EntryRow,
+  { row: outcome, error }: Settlement,
+  nowMs: number,
+): void {
   const { variant, quantity } = row;
-  if (outcome !== 'limit_exceeded' || error?.buffered !== false || quantity === null || variant === null) return;
+  if (
+    outcome !== 'limit_exceeded' ||
+    error?.buffered !== false ||
+    quantity === null ||
+    variant === null
+  )
+    return;
   learnLimit(database).run({ variant, limit: quantity - 1, nowMs });
 }
 

@@ -20,7 +20,10 @@ interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnk
   readonly minFreeBytes?: () => number;
   /** How long a stop waits for calls in flight, in ms. */
   readonly graceMs: number;
-  /** The longest time that the loop sleeps, in ms: a jump of the wall clock delays it no longer. Default 1000. */
+  /**
+   * The longest time that the loop sleeps, in ms: a jump of the wall clock delays it no longer.
+   * Default 1000.
+   */
   readonly maxIdleDelayMs?: number;
 }
 
@@ -28,8 +31,8 @@ const maxIdleDelayMs = 1000;
 const overdueIdleDelayMs = 100;
 
 /**
- * How many calls of each kind may be under way. Lookups hold at most a third while something is to be sent, and sends at
- * most two thirds while a lookup is due.
+ * How many calls of each kind may be under way. Lookups hold at most a third while something is to
+ * be sent, and sends at most two thirds while a lookup is due.
  */
 function shares(
   concurrency: number,
@@ -43,8 +46,9 @@ function shares(
 }
 
 /**
- * Claims due entries, one at a time, as the budget allows: lookups and sends by turns, and the sources by turns. Intake only
- * notifies it. Every claim is on disk, with its attempt and its slots, before the call is made.
+ * Claims due entries, one at a time, as the budget allows: lookups and sends by turns, and the
+ * sources by turns. Intake only notifies it. Every claim is on disk, with its attempt and its
+ * slots, before the call is made.
  */
 export class Dispatcher {
   readonly #deps: AttemptDeps;
@@ -71,7 +75,8 @@ export class Dispatcher {
       minFreeBytes: options.minFreeBytes ?? (() => usualSendingReserveBytes),
       stopped: 'nothing is sent',
     });
-    // Only for concurrency. The gate says when a call may start; a queue that counts starts overruns a sliding window.
+    // Only for concurrency. The gate says when a call may start; a queue that counts starts
+    // overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
     this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
     deps.gate.excludeKeys(
@@ -91,7 +96,10 @@ export class Dispatcher {
     this.#loop.notify();
   }
 
-  /** A person paused or resumed a scope. When this resolves, no entry of a paused scope is claimed any more. */
+  /**
+   * A person paused or resumed a scope. When this resolves, no entry of a paused scope is claimed
+   * any more.
+   */
   async pausesChanged(): Promise<void> {
     const { clock, pauses } = this.#deps;
     try {
@@ -105,7 +113,9 @@ export class Dispatcher {
   }
 
   /** The configuration changed. Calls in flight keep the keys that they were made with. */
-  async reload(changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes'>): Promise<void> {
+  async reload(
+    changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes'>,
+  ): Promise<void> {
     this.#options = { ...this.#options, ...changed };
     this.#queue.concurrency = changed.concurrency;
     await this.pausesChanged();
@@ -114,13 +124,21 @@ export class Dispatcher {
   async start(): Promise<void> {
     const { steps, gate, pauses, clock, logger } = this.#deps;
     const bootId = clock.bootId ?? null;
-    gate.restore(await steps.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+    gate.restore(
+      await steps.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }),
+    );
     gate.restoreBackOffs(await steps.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
-    // An in-flight window of another run of the machine has no end on this clock: it begins again, once.
+    // An in-flight window of another run of the machine has no end on this clock: it begins again,
+    // once.
     const untilMono = clock.monoMs() + this.#deps.policy.inFlightWindowMs;
     await steps.restartInFlightWindows({ untilMono, bootId });
     const { incarnationId } = this.#options;
-    const recovered = await recoverOpenAttempts({ steps, attempts: this.#attempts, clock, incarnationId });
+    const recovered = await recoverOpenAttempts({
+      steps,
+      attempts: this.#attempts,
+      clock,
+      incarnationId,
+    });
     if (recovered > 0)
       logger.warn(
         { recovered },
@@ -134,8 +152,8 @@ export class Dispatcher {
   }
 
   /**
-   * Stops claiming, waits up to `graceMs` for calls in flight, then aborts them. The outcome of an aborted call is unknown; it
-   * is looked up after the next start. May be called twice.
+   * Stops claiming, waits up to `graceMs` for calls in flight, then aborts them. The outcome of an
+   * aborted call is unknown; it is looked up after the next start. May be called twice.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#drain();
@@ -160,7 +178,9 @@ export class Dispatcher {
     pauses.remind();
     if (pauses.toProbe().length > 0) this.#runInBackground('probe', () => this.#probe());
     if (!pauses.isAccountPaused()) {
-      this.#runInBackground('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#abort.signal));
+      this.#runInBackground('lookup check', () =>
+        this.#deps.lookups.tryOne(this.#deps, this.#abort.signal),
+      );
       this.#runInBackground('account check', () => this.#checkAccounts());
     }
     while (!this.#loop.signal.aborted && (await this.#takeOne())) {
@@ -179,18 +199,23 @@ export class Dispatcher {
     const { earliestMs } = presentTime(this.#deps);
     const ended = await this.#deps.steps.expireOverdue(earliestMs, maxUnknownOutcomes);
     if (ended > 0)
-      this.#deps.logger.warn({ ended }, 'orders expired: their deadline passed before they could be bought');
+      this.#deps.logger.warn(
+        { ended },
+        'orders expired: their deadline passed before they could be bought',
+      );
   }
 
   /**
-   * Claims one entry and starts its call. False when nothing is due, or nothing may start now. Neither kind of call
-   * starves the other: hanging lookups leave places to the sends, and slow sends leave places to the lookups.
+   * Claims one entry and starts its call. False when nothing is due, or nothing may start now.
+   * Neither kind of call starves the other: hanging lookups leave places to the sends, and slow
+   * sends leave places to the lookups.
    */
   async #takeOne(): Promise<boolean> {
     const { concurrency } = this.#options;
     const { pauses } = this.#deps;
     const isPaused = pauses.isAccountPaused();
-    if (this.#queue.pending >= concurrency || (isPaused && !pauses.trials().includes('account'))) return false;
+    if (this.#queue.pending >= concurrency || (isPaused && !pauses.trials().includes('account')))
+      return false;
     if (!(await this.#disk.hasSpace())) return false;
     const isSendDue = await this.#isDue('send');
     const isLookupDue = await this.#isDue('lookup');
@@ -200,8 +225,12 @@ export class Dispatcher {
       send: isSendDue && this.#underWay.send < sends,
     };
     // By turns: with one call at a time, too, neither kind waits for the end of the other.
-    const [first, second] = this.#lastStep === 'lookup' ? (['send', 'lookup'] as const) : (['lookup', 'send'] as const);
-    return (mayStart[first] && (await this.#take(first))) || (mayStart[second] && (await this.#take(second)));
+    const [first, second] =
+      this.#lastStep === 'lookup' ? (['send', 'lookup'] as const) : (['lookup', 'send'] as const);
+    return (
+      (mayStart[first] && (await this.#take(first))) ||
+      (mayStart[second] && (await this.#take(second)))
+    );
   }
 
   async #isDue(step: AttemptClaim['step']): Promise<boolean> {
@@ -213,7 +242,8 @@ export class Dispatcher {
   async #take(step: AttemptClaim['step']): Promise<boolean> {
     const tried: string[] = [];
     for (;;) {
-      // No await between this and the claim: a reload that gives the key's value another name must find the slot on disk.
+      // No await between this and the claim: a reload that gives the key's value another name must
+      // find the slot on disk.
       const key = takeKey(this.#deps, step === 'send' ? 'spend' : 'read', tried);
       if (key === null) return false;
       if (await this.#takeWith(key, step)) return true;
@@ -257,7 +287,10 @@ export class Dispatcher {
     return true;
   }
 
-  /** There may be others to send now, a lookup to make, a result to deliver, and an order of a shop to read. */
+  /**
+   * There may be others to send now, a lookup to make, a result to deliver, and an order of a shop
+   * to read.
+   */
   #afterSetAside(aside: readonly SetAside[]): void {
     this.#loop.notify();
     for (const { row, step } of aside) {
@@ -265,7 +298,8 @@ export class Dispatcher {
       if (step.step !== 'review') continue;
       this.#deps.logger.error({ reference: row.reference, reason: step.reason }, 'needs review');
     }
-    if (aside.some(({ step }) => step.step === 'review' || step.step === 'hold')) this.#deps.onSettled?.();
+    if (aside.some(({ step }) => step.step === 'review' || step.step === 'hold'))
+      this.#deps.onSettled?.();
   }
 
   #start(step: AttemptClaim['step'], attempt: OpenAttempt, key: CallKey): void {
@@ -280,7 +314,10 @@ export class Dispatcher {
       });
   }
 
-  /** Starts work that waits for the network, so that the loop does not wait for it. One task of each name at a time. */
+  /**
+   * Starts work that waits for the network, so that the loop does not wait for it. One task of each
+   * name at a time.
+   */
   #runInBackground(name: string, work: () => Promise<void>): void {
     if (this.#runningNames.has(name)) return;
     this.#runningNames.add(name);

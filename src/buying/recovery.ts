@@ -4,9 +4,9 @@ import type { BuyingSteps } from './steps-sql.ts';
 import type { Attempt } from './run-call.ts';
 
 /**
- * Closes the attempts that an earlier process left open. Their calls may have been processed, so their outcome is unknown.
- * The earlier process is dead, because this one holds the writer lock. Safe to repeat after a crash. Returns how many
- * attempts were closed.
+ * Closes the attempts that an earlier process left open. Their calls may have been processed, so
+ * their outcome is unknown. The earlier process is dead, because this one holds the writer lock.
+ * Safe to repeat after a crash. Returns how many attempts were closed.
  */
 export async function recoverOpenAttempts(deps: {
   steps: BuyingSteps;

@@ -69,9 +69,13 @@ export interface AttemptEnd {
 /** How often an entry is looked up while nobody knows whether its deadline has passed. */
 const deadlineUnknownDelayMs = 60_000;
 
-/** An entry as it was when its attempt was opened, with times that follow a set clock as the stored ones do. */
+/**
+ * An entry as it was when its attempt was opened, with times that follow a set clock as the stored
+ * ones do.
+ */
 function timedEntry({ entry, openedAtMs, openedMono }: OpenAttempt, now: ClockSample): Entry {
-  const stepMs = openedMono === null ? 0 : stepBetween({ wallMs: openedAtMs, monoMs: openedMono }, now);
+  const stepMs =
+    openedMono === null ? 0 : stepBetween({ wallMs: openedAtMs, monoMs: openedMono }, now);
   const { firstSentAtMs, inFlightWindowEndMs } = entry;
   return {
     ...entry,
@@ -85,7 +89,9 @@ function factsOf(attempt: OpenAttempt, clock: Clock): EntryFacts {
   const entry = timedEntry(attempt, now);
   const lastRow = outcomeRowFrom(entry.outcomeRow);
   const rejection =
-    lastRow === null ? null : { row: lastRow, code: entry.errorCode, message: entry.errorMessage ?? '' };
+    lastRow === null
+      ? null
+      : { row: lastRow, code: entry.errorCode, message: entry.errorMessage ?? '' };
   return {
     ...entry,
     lastRow,
@@ -94,9 +100,18 @@ function factsOf(attempt: OpenAttempt, clock: Clock): EntryFacts {
   };
 }
 
+interface EndOfCall {
+  readonly key: CallKey;
+  readonly outcome: Outcome;
+  readonly settlement: Settlement;
+  readonly started: number;
+  readonly signal: AbortSignal;
+}
+
 /**
- * Makes the call of an open attempt and records how it ended. The attempt is on disk before this starts; the connection is
- * closed before the outcome is decided; the outcome, the slots and the new state of the entry are one transaction.
+ * Makes the call of an open attempt and records how it ended. The attempt is on disk before this
+ * starts; the connection is closed before the outcome is decided; the outcome, the slots and the
+ * new state of the entry are one transaction.
  */
 export class Attempt {
   readonly #deps: AttemptDeps;
@@ -120,9 +135,17 @@ export class Attempt {
       // Nor does the call for the units of accepted orders.
       const isOwnCall = this.#isReadAsAccepted(attempt);
       if (lookup.kind === 'found' && lookup.differs === undefined && !isOwnCall)
-        await this.#record(signal, () => this.#deps.lookups.recordFound(attempt.entry.operation, this.#deps.wholesale));
+        await this.#record(signal, () =>
+          this.#deps.lookups.recordFound(attempt.entry.operation, this.#deps.wholesale),
+        );
       const settlement = this.decideLookup(attempt, lookup, key.name);
-      await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started, signal });
+      await this.#close(attempt, {
+        key,
+        outcome: outcomeOfLookup(lookup),
+        settlement,
+        started,
+        signal,
+      });
     }
   }
 
@@ -132,7 +155,11 @@ export class Attempt {
     return decideSubmission(facts, outcome, this.#policyFor(attempt), clock.wallMs(), random);
   }
 
-  decideLookup(attempt: OpenAttempt, lookup: LookupOutcome, keyName: string | null = null): Settlement {
+  decideLookup(
+    attempt: OpenAttempt,
+    lookup: LookupOutcome,
+    keyName: string | null = null,
+  ): Settlement {
     const { clock, random } = this.#deps;
     const { notAfterMs } = attempt.entry;
     const nowMs = clock.wallMs();
@@ -142,7 +169,13 @@ export class Attempt {
       ...factsOf(attempt, clock),
       notAfterMs: notAfterMs === null ? null : notAfterMs + (nowMs - earliestMs),
     };
-    const settlement = decideLookup(facts, lookup, this.#policyFor(attempt, keyName), nowMs, random);
+    const settlement = decideLookup(
+      facts,
+      lookup,
+      this.#policyFor(attempt, keyName),
+      nowMs,
+      random,
+    );
     const isSentNext = settlement.state === 'unknown' && settlement.nextStep === 'send';
     // And nothing is sent that may be late.
     if (!isSentNext || notAfterMs === null || latestMs < notAfterMs) return settlement;
@@ -165,8 +198,12 @@ export class Attempt {
 
   /** Whether the lookup of this attempt reads an accepted order by a call of its own. */
   #isReadAsAccepted({ entry, successorReference }: OpenAttempt): boolean {
-    const isAccepted = entry.state === 'placed' && entry.operation !== 'esim_cancel' && successorReference === null;
-    return isAccepted && this.#deps.wholesale.canReadAccepted?.(familyOf(entry.operation), entry.orderNumber) === true;
+    const isAccepted =
+      entry.state === 'placed' && entry.operation !== 'esim_cancel' && successorReference === null;
+    return (
+      isAccepted &&
+      this.#deps.wholesale.canReadAccepted?.(familyOf(entry.operation), entry.orderNumber) === true
+    );
   }
 
   #canLookUp(operation: Operation, originReference: string | null): boolean {
@@ -184,21 +221,27 @@ export class Attempt {
     // What was sent with a key that buys nothing any more is not sent again with it.
     const isStopped = keyName !== null && !accounts.mayBuy(keyName);
     const isPaused = isOneOfMany || isStopped || pauses.holdsUp(scopes);
-    const lookupsProven = attempt.mayBeOtherAccount !== true && lookups.hasFound(operation, wholesale);
+    const lookupsProven =
+      attempt.mayBeOtherAccount !== true && lookups.hasFound(operation, wholesale);
     const isSenderStopped = keyName !== null && pauses.isOfOtherAccount(keyName);
     const canReadAccepted = (orderNumber: string | null): boolean =>
-      operation !== 'esim_cancel' && wholesale.canReadAccepted?.(familyOf(operation), orderNumber) === true;
+      operation !== 'esim_cancel' &&
+      wholesale.canReadAccepted?.(familyOf(operation), orderNumber) === true;
     return { ...policy, canLookUp, canReadAccepted, lookupsProven, isPaused, isSenderStopped };
   }
 
   async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {
     const { entry, request } = attempt;
-    if (request === null) return withoutAnswer('local_defect', false, 'the attempt was opened without a request');
+    if (request === null)
+      return withoutAnswer('local_defect', false, 'the attempt was opened without a request');
     const outcome = await this.#deps.wholesale.submit({
       operation: entry.operation,
       ...request,
       keyValue: key.value,
-      expect: { ...purchaseOf(entry), reference: entry.operation === 'esim_cancel' ? null : entry.reference },
+      expect: {
+        ...purchaseOf(entry),
+        reference: entry.operation === 'esim_cancel' ? null : entry.reference,
+      },
       signal,
     });
     if (!notFoundRows.includes(outcome.row)) return outcome;
@@ -209,12 +252,20 @@ export class Attempt {
     return isPathProven ? outcome : atUnprovenPath(outcome);
   }
 
-  async #lookUp(attempt: OpenAttempt, { value: keyValue }: CallKey, signal: AbortSignal): Promise<LookupOutcome> {
+  async #lookUp(
+    attempt: OpenAttempt,
+    { value: keyValue }: CallKey,
+    signal: AbortSignal,
+  ): Promise<LookupOutcome> {
     const { entry, originReference, successorReference } = attempt;
     const isCancel = entry.operation === 'esim_cancel';
     const key = isCancel ? originReference : (successorReference ?? entry.reference);
     if (key === null) {
-      const outcome = withoutAnswer('local_defect', false, 'the order of this eSIM is not known here');
+      const outcome = withoutAnswer(
+        'local_defect',
+        false,
+        'the order of this eSIM is not known here',
+      );
       return { kind: 'failed', outcome };
     }
     return await this.#deps.wholesale.lookUp({
@@ -223,27 +274,29 @@ export class Attempt {
       keyValue,
       expectReference: key,
       accepted: this.#isReadAsAccepted(attempt) ? { orderNumber: entry.orderNumber } : undefined,
-      // The order of a cancelled eSIM, or a replacement, was ordered in other words than this entry.
+      // The order of a cancelled eSIM, or a replacement, was ordered in other words than this
+      // entry.
       ordered: isCancel || successorReference !== null ? null : entry,
       signal,
     });
   }
 
-  async #close(
-    attempt: OpenAttempt,
-    end: { key: CallKey; outcome: Outcome; settlement: Settlement; started: number; signal: AbortSignal },
-  ): Promise<void> {
+  async #close(attempt: OpenAttempt, end: EndOfCall): Promise<void> {
     const { clock, gate, steps, pauses } = this.#deps;
     const { key, outcome, settlement } = end;
     const kind: CallKind = attempt.purpose === 'submit' ? 'spend' : 'read';
     const durationMs = Math.round(clock.monoMs() - end.started);
     const settledMono = slotSettledMono(this.#deps, outcome);
-    const backOff = backOffIfRateLimited(this.#deps, key, outcome, settlement.dueAtMs - clock.wallMs());
+    const dueInMs = settlement.dueAtMs - clock.wallMs();
+    const backOff = backOffIfRateLimited(this.#deps, key, outcome, dueInMs);
     const { product } = scopesOf(attempt.entry);
     const isDenied = attempt.purpose === 'submit' && settlement.pause !== null && product !== null;
     const isDeniedAlone = isDenied && this.products.isDeniedAlone(product);
     const pause = isDeniedAlone ? null : pauseIfDenied(this.#deps, key, settlement.pause);
-    const call = endedCallOf(attempt, outcome, settlement, { isDeniedAlone, endedMono: clock.monoMs() });
+    const call = endedCallOf(attempt, outcome, settlement, {
+      isDeniedAlone,
+      endedMono: clock.monoMs(),
+    });
     const closed = {
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
@@ -259,19 +312,16 @@ export class Attempt {
       },
       backOff,
     };
-    const {
-      pausesChanged,
-      settlement: recorded,
-      line,
-    } = await this.#record(end.signal, () =>
-      // The time of the record: another outcome of the order may have been recorded since the first try.
+    const closing = await this.#record(end.signal, () =>
+      // The time of the record: the order may have another outcome since the first try.
       steps.closeAttempt({ ...closed, nowMs: clock.wallMs(), nowMono: clock.monoMs() }),
     );
+    const { pausesChanged, settlement: recorded, line } = closing;
     if (settledMono === null) gate.giveBack(key.name, kind);
     else gate.settle(key.name, kind, settledMono);
     this.products.record(call, clock.monoMs());
     if (pausesChanged) await this.#record(end.signal, () => pauses.refresh());
-    // After the refresh: until then the time of the next trial is not known, and another one would begin at once.
+    // After the refresh: without the time of the next trial another one would begin at once.
     pauses.trialClosed(attempt.attemptId);
     this.#deps.onSettled?.();
     const { purpose, entry } = attempt;
@@ -281,8 +331,8 @@ export class Attempt {
   }
 
   /**
-   * The outcome of a call must not be lost. Without space on the disk, which SQLite may need even to read, the outcome is
-   * recorded later and the attempt stays open.
+   * The outcome of a call must not be lost. Without space on the disk, which SQLite may need even
+   * to read, the outcome is recorded later and the attempt stays open.
    */
   #record<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
     return repeatWhileDiskIsFull(step, { clock: this.#deps.clock, signal });
@@ -291,7 +341,12 @@ export class Attempt {
   /** Writes the one log line of every attempt. It never has a code or a key. */
   #log(
     { entry, purpose }: OpenAttempt,
-    { key, outcome, settlement, names }: { key: CallKey; outcome: Outcome; settlement: Settlement; names: object },
+    {
+      key,
+      outcome,
+      settlement,
+      names,
+    }: { key: CallKey; outcome: Outcome; settlement: Settlement; names: object },
     durationMs: number,
   ): void {
     const { logger } = this.#deps;
@@ -315,7 +370,8 @@ export class Attempt {
     };
     const text = `${entry.operation} ${state}`;
     if (state === 'needs_review') logger.error({ ...line, reason: reviewReason }, 'needs review');
-    else if (outcome.breach !== null) logger.warn({ ...line, breach: outcome.breach }, 'the API broke its contract');
+    else if (outcome.breach !== null)
+      logger.warn({ ...line, breach: outcome.breach }, 'the API broke its contract');
     else if (outcome.answer !== null && unreadText(outcome.answer) !== null)
       logger.warn({ ...line, message }, 'the answer has fields that were not read');
     else if (state === 'unknown' || state === 'waiting' || state === 'rejected')
@@ -327,8 +383,8 @@ export class Attempt {
 const notFoundRows: readonly OutcomeRow[] = ['not_found', 'not_found_unexpected'];
 
 /**
- * A 404 under a path that never accepted anything. An API that answers unknown paths with its own `not_found` would end every
- * order of an installation whose base address or path is wrong.
+ * A 404 under a path that never accepted anything. An API that answers unknown paths with its own
+ * `not_found` would end every order of an installation whose base address or path is wrong.
  */
 function atUnprovenPath(outcome: Outcome): Outcome {
   const message = `${outcome.message} (no such call was accepted yet: is its path right, and wholesale.base_url?)`;
@@ -346,8 +402,12 @@ function endedCallOf(
   known: Pick<EndedCall, 'isDeniedAlone' | 'endedMono'>,
 ): EndedCall {
   const { entry, purpose, trialOf } = attempt;
-  // For its scopes an accepted order is a success, whatever becomes of the entry. A poll of a placed one is none.
-  const isFound = entry.state === 'unknown' && settlement.row === 'accepted' && acceptedStates.has(settlement.state);
+  // For its scopes an accepted order is a success, whatever becomes of the entry. A poll of a
+  // placed one is none.
+  const isFound =
+    entry.state === 'unknown' &&
+    settlement.row === 'accepted' &&
+    acceptedStates.has(settlement.state);
   return {
     entryId: entry.id,
     purpose,
@@ -357,8 +417,10 @@ function endedCallOf(
     message: outcome.message,
     isAnswered: outcome.http !== null,
     isAccepted: purpose === 'submit' ? outcome.row === 'accepted' : isFound,
-    isUnread: settlement.state === 'needs_review' && (settlement.answer?.unreadFields ?? []).length > 0,
-    // A rejection that is believed because of an absence is no evidence of its own, and one lost call is none.
+    isUnread:
+      settlement.state === 'needs_review' && (settlement.answer?.unreadFields ?? []).length > 0,
+    // A rejection that is believed because of an absence is no evidence of its own, and one lost
+    // call is none.
     isProvenAbsent:
       purpose === 'lookup' &&
       entry.attempts >= 2 &&
@@ -374,7 +436,11 @@ function outcomeOfLookup(lookup: LookupOutcome): Outcome {
   switch (lookup.kind) {
     case 'found':
       return {
-        ...withoutAnswer('accepted', true, ['found', unreadText(lookup.answer) ?? []].flat().join('; ')),
+        ...withoutAnswer(
+          'accepted',
+          true,
+          ['found', unreadText(lookup.answer) ?? []].flat().join('; '),
+        ),
         http: 200,
         answer: lookup.answer,
         kept: lookup.kept ?? null,

@@ -1,7 +1,10 @@
 import { operations, type Operation, type Purchase } from '../core/order/purchase.ts';
 import { outcomeRowFrom } from '../core/answers/outcome.ts';
 import { productScope } from '../core/order/scope.ts';
-import { lostOutboxMayHaveBoughtParts, lostOutboxMayHaveSent } from '../store/entries/after-loss.ts';
+import {
+  lostOutboxMayHaveBoughtParts,
+  lostOutboxMayHaveSent,
+} from '../store/entries/after-loss.ts';
 import { adoptConnector, showUnproven } from '../store/entries/connector-canary.ts';
 import { endOverdue, flagForReview, recoverEntry } from '../store/entries/entry-changes.ts';
 import { originOf } from '../store/entries/esim-origins.ts';
@@ -19,7 +22,9 @@ import { LookupProofs } from './proofs/lookup-proofs-sql.ts';
 import { openAttempt, type AttemptClaim, type OpenAttempt } from './queue/claim-sql.ts';
 import { Queue, selectOverdue } from './queue/queue-sql.ts';
 
-type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & { readonly entryId: number };
+type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & {
+  readonly entryId: number;
+};
 
 const attemptColumns = 'id AS attemptId, entry_id AS entryId, purpose, opened_at_ms AS openedAtMs';
 // By the index of the open ones, which are few: to have them in order, SQLite would read all.
@@ -35,7 +40,9 @@ const selectBought = statementOf<[Operation], Pick<Purchase, 'variant' | 'plan'>
    GROUP BY variant, plan ORDER BY max(id)`,
 );
 
-const selectFailing = columnOf<[], string>('SELECT DISTINCT scope FROM scope_evidence WHERE scope = product');
+const selectFailing = columnOf<[], string>(
+  'SELECT DISTINCT scope FROM scope_evidence WHERE scope = product',
+);
 
 /** Claims due entries and records what their calls led to. */
 export class BuyingSteps extends OutboxSteps {
@@ -44,7 +51,10 @@ export class BuyingSteps extends OutboxSteps {
   readonly accountKeys = new AccountKeys(this.outbox);
   readonly #queue = new Queue(this.outbox);
 
-  /** Claims the next due entry and opens its attempt, with the slots of its budget, in one transaction. */
+  /**
+   * Claims the next due entry and opens its attempt, with the slots of its budget, in one
+   * transaction.
+   */
   async openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null> {
     return openAttempt(this.outbox, this.#queue, claim);
   }
@@ -54,7 +64,9 @@ export class BuyingSteps extends OutboxSteps {
     return closeAttempt(this.outbox, close);
   }
 
-  /** Shows which families wait for their first delivered order, as far as orders of them are due. */
+  /**
+   * Shows which families wait for their first delivered order, as far as orders of them are due.
+   */
   async showUnproven(nowMs: number): Promise<void> {
     const due = this.#queue.dueFamilies(nowMs);
     if (due.length > 0) inTransaction(this.database, () => showUnproven(this.database, due, nowMs));
@@ -65,7 +77,10 @@ export class BuyingSteps extends OutboxSteps {
     return wasAccepted(this.database, call);
   }
 
-  /** The products that were bought last, by their scopes; of each operation the one that was bought last comes last. */
+  /**
+   * The products that were bought last, by their scopes; of each operation the one that was bought
+   * last comes last.
+   */
   async productsBought(): Promise<readonly string[]> {
     const bought = operations.flatMap((operation) => selectBought(this.database).all(operation));
     return bought.flatMap((purchase) => productScope(purchase) ?? []);
@@ -76,7 +91,10 @@ export class BuyingSteps extends OutboxSteps {
     return selectFailing(this.database).all();
   }
 
-  /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */
+  /**
+   * The connector of this run, by its hash: until an order was fulfilled under it, few orders of a
+   * family are open.
+   */
   async adoptConnector(connector: string, nowMs: number, onAdopted?: () => void): Promise<void> {
     adoptConnector(this.database, connector, nowMs);
     // At once: no order may be opened between the two, under the one mapping for the other.
@@ -89,16 +107,29 @@ export class BuyingSteps extends OutboxSteps {
       .all(incarnationId)
       .map(({ entryId, ...attempt }) => {
         const row = findEntry(this.database, entryId);
-        const facts = { entry: entryOf(this.outbox, row), originReference: originOf(this.database, row) };
-        return { ...attempt, ...facts, openedMono: null, request: null, successorReference: null, trialOf: [] };
+        const facts = {
+          entry: entryOf(this.outbox, row),
+          originReference: originOf(this.database, row),
+        };
+        return {
+          ...attempt,
+          ...facts,
+          openedMono: null,
+          request: null,
+          successorReference: null,
+          trialOf: [],
+        };
       });
   }
 
   /**
-   * Lets the in-flight windows that were stamped in another run of the machine end at `untilMono`. Without a boot id
-   * every stamp may be of another run, and all of them end then.
+   * Lets the in-flight windows that were stamped in another run of the machine end at `untilMono`.
+   * Without a boot id every stamp may be of another run, and all of them end then.
    */
-  async restartInFlightWindows(restart: { untilMono: number; bootId: string | null }): Promise<void> {
+  async restartInFlightWindows(restart: {
+    untilMono: number;
+    bootId: string | null;
+  }): Promise<void> {
     inTransaction(this.database, () => {
       for (const statement of restartWindows) statement(this.database).run(restart);
     });
@@ -111,8 +142,9 @@ export class BuyingSteps extends OutboxSteps {
   }
 
   /**
-   * Ends entries whose deadline had passed at `nowMs` while nothing was charged. Returns how many. An entry that an outbox which was
-   * lost may have bought becomes `unknown` instead, while fewer than `maxUnknownOutcomes` are.
+   * Ends entries whose deadline had passed at `nowMs` while nothing was charged. Returns how many.
+   * An entry that an outbox which was lost may have bought becomes `unknown` instead, while fewer
+   * than `maxUnknownOutcomes` are.
    */
   async expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number> {
     const { outbox, database } = this;

@@ -11,19 +11,26 @@ import { wireSchema } from '../wholesale/connector/wire.ts';
 import { sourcesOf, type ConfigOptions } from './config-options.ts';
 import { readSandboxSection } from './sandbox-section.ts';
 
-/** The configuration, with the sections checked that only their own modules can read. Throws CONFIG_INVALID. */
+/**
+ * The configuration, with the sections checked that only their own modules can read. Throws
+ * CONFIG_INVALID.
+ */
 export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
   const loaded = loadConfig(sourcesOf(options));
   const { error } = wireSchema.safeParse(loaded.config.wholesale.wire ?? {});
   if (error !== undefined)
-    throw new ConfigInvalidError(loaded.file, loaded.issuesIn(['wholesale', 'wire'], error, wireSchema));
-  if (loaded.config.sandbox !== undefined) readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
+    throw new ConfigInvalidError(
+      loaded.file,
+      loaded.issuesIn(['wholesale', 'wire'], error, wireSchema),
+    );
+  if (loaded.config.sandbox !== undefined)
+    readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
   return loaded;
 }
 
 /**
- * Checks that a configuration fits what `order-sync init` has made: its folders are there, and its database belongs to
- * this API and lies on a local disk. Before `init`, there is nothing to check.
+ * Checks that a configuration fits what `order-sync init` has made: its folders are there, and its
+ * database belongs to this API and lies on a local disk. Before `init`, there is nothing to check.
  * @throws ConfigInvalidError with every mistake, each with the place of its key
  */
 export function checkInstallation(loaded: LoadedConfig): void {
@@ -42,14 +49,21 @@ export function checkInstallation(loaded: LoadedConfig): void {
   if (init === 'never') {
     for (const { key, path } of missingFolders(config)) {
       issues.push(
-        issueAt(loaded, key, `names a folder that does not exist: ${path}. \`order-sync init\` makes new ones`),
+        issueAt(
+          loaded,
+          key,
+          `names a folder that does not exist: ${path}. \`order-sync init\` makes new ones`,
+        ),
       );
     }
   }
   if (issues.length > 0) throw new ConfigInvalidError(file, issues);
 }
 
-/** @throws ConfigInvalidError for an address that leads away from the API of which the database has orders */
+/**
+ * @throws ConfigInvalidError for an address that leads away from the API of which the database has
+ * orders
+ */
 export function refuseOtherUpstream(loaded: LoadedConfig): void {
   const issues = upstreamIssues(loaded);
   if (issues.length > 0) throw new ConfigInvalidError(loaded.file, issues);
@@ -62,7 +76,11 @@ function upstreamIssues(loaded: LoadedConfig): ConfigIssue[] {
   return isOther ? [issueAt(loaded, 'wholesale.base_url', problem)] : [];
 }
 
-export function issueAt({ file, values }: LoadedConfig, path: string, problem: string): ConfigIssue {
+export function issueAt(
+  { file, values }: LoadedConfig,
+  path: string,
+  problem: string,
+): ConfigIssue {
   const place = values.find((value) => value.path === path)?.place ?? '';
   return { place: place === '' ? file : place, path, problem };
 }

@@ -16,7 +16,11 @@ export function addConfigOptions(command: Command, file?: string): Command {
   const defaultFile = ' (default: $ORDER_SYNC_CONFIG, or config/order-sync.yaml)';
   return command
     .option('-c, --config <file>', `the config file${file === undefined ? defaultFile : ''}`, file)
-    .option('--set <key=value>', 'one value, stronger than file and environment; may be repeated', collect);
+    .option(
+      '--set <key=value>',
+      'one value, stronger than file and environment; may be repeated',
+      collect,
+    );
 }
 
 /** Adds `--json` and the options of the configuration: those of a command that prints an answer. */
@@ -35,8 +39,12 @@ export async function configFrom(options: ConfigOptions, secrets = true): Promis
   return loadConfig({ ...sourcesOf(options), secrets });
 }
 
-/** The configuration without its secrets, for a command that only looks: its user may not be allowed to read them. */
-export const configWithoutSecrets = (options: ConfigOptions): Promise<LoadedConfig> => configFrom(options, false);
+/**
+ * The configuration without its secrets, for a command that only looks: its user may not be allowed
+ * to read them.
+ */
+export const configWithoutSecrets = (options: ConfigOptions): Promise<LoadedConfig> =>
+  configFrom(options, false);
 
 /** The folder of the outbox, by which a running worker is found, too. */
 export async function dataDirOf(options: ConfigOptions): Promise<string> {
@@ -47,8 +55,13 @@ export async function databasePathOf(options: ConfigOptions): Promise<string> {
   return join(await dataDirOf(options), databaseName);
 }
 
-/** Opens the outbox of a configuration for reading, while a worker runs or not, and closes it again. */
-export async function withReader<T>(options: ConfigOptions, read: (reader: OutboxReader) => T): Promise<T> {
+/**
+ * Opens the outbox of a configuration for reading, while a worker runs or not, and closes it again.
+ */
+export async function withReader<T>(
+  options: ConfigOptions,
+  read: (reader: OutboxReader) => T,
+): Promise<T> {
   return readOutbox(await databasePathOf(options), read);
 }
 
@@ -61,8 +74,12 @@ export function readOutbox<T>(path: string, read: (reader: OutboxReader) => T): 
   }
 }
 
-function collect(text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+function collect(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
   const equals = text.indexOf('=');
-  if (equals < 1) throw new InvalidArgumentError('It must be key=value, for example log.level=debug.');
+  if (equals < 1)
+    throw new InvalidArgumentError('It must be key=value, for example log.level=debug.');
   return { ...before, [text.slice(0, equals)]: text.slice(equals + 1) };
 }

@@ -6,7 +6,9 @@ import type { Streams } from './output.ts';
 /** The surroundings of a command. */
 export interface CliContext extends Streams {
   readonly clock: Clock;
-  /** Sets another exit code than 0 without an error: a check that finds problems has done its work. */
+  /**
+   * Sets another exit code than 0 without an error: a check that finds problems has done its work.
+   */
   setExitCode(code: ExitCode): void;
 }
 

@@ -46,7 +46,10 @@ export async function finding(check: string, run: () => Found | Promise<Found>):
     return { check, ...(await run()) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { check, ...fail(message, error instanceof OrderSyncError ? (error.hint ?? null) : null) };
+    return {
+      check,
+      ...fail(message, error instanceof OrderSyncError ? (error.hint ?? null) : null),
+    };
   }
 }
 
@@ -57,7 +60,10 @@ export function checkDataDir({ dataDir }: Config): Found {
   return pass(`${dataDir} can be written and is on a local disk`);
 }
 
-/** Returns whether it was made; it can be written. Closed to other users: results hold codes that are as good as money. */
+/**
+ * Returns whether it was made; it can be written. Closed to other users: results hold codes that
+ * are as good as money.
+ */
 export function makeFolder(path: string): boolean {
   try {
     const isNew = mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined;
@@ -104,16 +110,29 @@ export function checkDatabase(config: Config): Found {
     return fail(message, 'correct wholesale.base_url, or give this upstream a data_dir of its own');
   }
   const secret = readReferenceSecret(reference.secretFile, false);
-  const own = namespaceFingerprint({ instance, prefix: reference.prefix, secret: Buffer.from(secret) });
+  const own = namespaceFingerprint({
+    instance,
+    prefix: reference.prefix,
+    secret: Buffer.from(secret),
+  });
   if (namespace !== null && namespace !== own) {
-    throw new OrderSyncError('REFERENCE_SECRET_CHANGED', `${databasePath} was made with another reference secret`, {
-      hint: 'restore the secret file that was backed up with it, and check instance and reference.prefix',
-    });
+    throw new OrderSyncError(
+      'REFERENCE_SECRET_CHANGED',
+      `${databasePath} was made with another reference secret`,
+      {
+        hint: 'restore the secret file that was backed up with it, and check instance and reference.prefix',
+      },
+    );
   }
   const schema = `schema ${versions.schemaVersion} of ${versions.newestSchema}`;
   if (versions.isOlder)
-    return warn(`${databasePath} is sound, ${schema}: the start will migrate`, 'back up first: `order-sync db backup`');
-  return pass(`${databasePath} is sound: ${schema}, upstream ${upstream ?? 'none'}, SQLite ${versions.sqliteVersion}`);
+    return warn(
+      `${databasePath} is sound, ${schema}: the start will migrate`,
+      'back up first: `order-sync db backup`',
+    );
+  return pass(
+    `${databasePath} is sound: ${schema}, upstream ${upstream ?? 'none'}, SQLite ${versions.sqliteVersion}`,
+  );
 }
 
 /** Whether the group of results can enter every folder on the way to them. */
@@ -125,7 +144,10 @@ export function checkResults({ folder, access }: Config['results']): Found {
   const [first] = closed;
   if (first === undefined) return pass(`the group ${access.gid} can read ${folder}`);
   const message = `the group ${access.gid} of results.group cannot enter ${closed.join(', ')}, and so cannot read ${folder}`;
-  return warn(message, `name a results.folder outside of it, or let others through: chmod o+x ${first}`);
+  return warn(
+    message,
+    `name a results.folder outside of it, or let others through: chmod o+x ${first}`,
+  );
 }
 
 /** The existing ones: the worker creates the others. */
@@ -137,10 +159,15 @@ function foldersAbove(folder: string): readonly string[] {
 
 /** One finding for each pause that stands in the attention list. */
 export function pauseFindings({ databasePath }: Config): readonly Finding[] {
-  const pauses = readOutbox(databasePath, (reader) => reader.attention(mostPauses, { kind: 'pause' }));
+  const pauses = readOutbox(databasePath, (reader) =>
+    reader.attention(mostPauses, { kind: 'pause' }),
+  );
   return pauses.map(({ scope, code, since, message, holdsUp, whatToDo }) => {
     const next = whatToDo.replace('`queue resume`', `\`queue resume ${scope}\``);
-    return { check: String(scope), ...warn(`${code} since ${since}: ${message ?? ''}; holds up ${holdsUp}`, next) };
+    return {
+      check: String(scope),
+      ...warn(`${code} since ${since}: ${message ?? ''}; holds up ${holdsUp}`, next),
+    };
   });
 }
 
@@ -163,7 +190,10 @@ function checkKey({ verdict, outcome, message }: ApiResult['keys'][number]): Fou
   }
 }
 
-/** Whether products have prices, in the currency of each shop and of the files; nothing where no product was read. */
+/**
+ * Whether products have prices, in the currency of each shop and of the files; nothing where no
+ * product was read.
+ */
 export function priceFindings({ intake }: Config, { keys }: ApiResult): readonly Finding[] {
   const priced = keys.find(({ currencies }) => currencies !== undefined)?.currencies;
   if (priced === undefined) return [];
@@ -171,8 +201,11 @@ export function priceFindings({ intake }: Config, { keys }: ApiResult): readonly
   const missing = [...new Set(used)].filter((currency) => !priced.includes(currency));
   const first = `the first products of the catalogue have prices in ${priced.join(', ') || 'no currency'}`;
   if (priced.length > 0 && missing.length === 0) return [{ check: 'prices', ...pass(first) }];
-  const next = 'correct the currency under `intake`, or let `order-sync wire test --for products` read a price';
-  return [{ check: 'prices', ...warn([first, ...missing.map((it) => `none in ${it}`)].join(', '), next) }];
+  const next =
+    'correct the currency under `intake`, or let `order-sync wire test --for products` read a price';
+  return [
+    { check: 'prices', ...warn([first, ...missing.map((it) => `none in ${it}`)].join(', '), next) },
+  ];
 }
 
 export const checkAddress =
@@ -184,23 +217,32 @@ const nextSteps: Readonly<Record<string, string>> = {
   ip_not_allowed: 'have the supplier allow the address of this machine for the key',
   tls_refused:
     'name the authority of its certificate with wholesale.ca_file if it is a private one; else compare base_url with the name in the certificate, and the clock',
-  key_of_other_account: 'put a key of the account that the orders were bought from into wholesale.keys',
+  key_of_other_account:
+    'put a key of the account that the orders were bought from into wholesale.keys',
   account_not_allowed: askSupplier,
   api_disabled: askSupplier,
 };
-const checkPath = 'check wholesale.base_url, DNS, firewall and proxy between this machine and the API';
+const checkPath =
+  'check wholesale.base_url, DNS, firewall and proxy between this machine and the API';
 
 export function checkClock({ aheadMs }: ApiResult): Found {
   if (aheadMs === null)
-    return warn('the answers of the API do not tell the time', 'let NTP set the clock of this machine');
+    return warn(
+      'the answers of the API do not tell the time',
+      'let NTP set the clock of this machine',
+    );
   const offset = `${shortDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} that of the API`;
   if (Math.abs(aheadMs) <= wrongClockMs) return pass(`the clock of this machine is ${offset}`);
-  const next = 'let NTP set it: meanwhile nothing is bought, and nothing expires, around its deadline';
+  const next =
+    'let NTP set it: meanwhile nothing is bought, and nothing expires, around its deadline';
   return warn(`the clock of this machine is ${offset}`, next);
 }
 
 /** Whether the worker can listen on an address. */
-export async function checkPort(key: string, address: { host: string; port: number }): Promise<Found> {
+export async function checkPort(
+  key: string,
+  address: { host: string; port: number },
+): Promise<Found> {
   const server = createServer();
   try {
     await listen(server, address, `change ${key}, or stop the other program`);

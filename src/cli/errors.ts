@@ -45,7 +45,10 @@ const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
   INVARIANT: exitCodes.unexpected,
 };
 
-/** The exit code of an error, matched by its code: an error of another copy of the class counts as well. */
+/**
+ * The exit code of an error, matched by its code: an error of another copy of the class counts as
+ * well.
+ */
 export function exitCodeFor(error: unknown): ExitCode {
   if (error instanceof AggregateError) return exitCodeFor(error.errors[0]);
   if (!(error instanceof Error) || !('code' in error)) return exitCodes.unexpected;
@@ -57,18 +60,20 @@ export function isErrorCode(code: unknown): code is OrderSyncErrorCode {
 }
 
 /**
- * The one place that prints a failure. An error with a code is printed with its hint; any other error is a defect, and its
- * stack helps in a report.
+ * The one place that prints a failure. An error with a code is printed with its hint; any other
+ * error is a defect, and its stack helps in a report.
  */
 export function reportError(error: unknown, stderr: TextStream, json: boolean): ExitCode {
   const all = error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
-  for (const each of all) stderr.write(json ? `${JSON.stringify({ error: asJson(each) })}\n` : asText(each));
+  for (const each of all)
+    stderr.write(json ? `${JSON.stringify({ error: asJson(each) })}\n` : asText(each));
   return exitCodeFor(error);
 }
 
 /** Prints what commander found wrong with the arguments, in the JSON form of an error. */
 export function reportUsage(complaint: string, stderr: TextStream): ExitCode {
-  const message = complaint === '(outputHelp)' ? 'a command is missing' : complaint.replace(/^error: /, '');
+  const message =
+    complaint === '(outputHelp)' ? 'a command is missing' : complaint.replace(/^error: /, '');
   const hint = 'see `order-sync --help`';
   stderr.write(`${JSON.stringify({ error: { code: 'USAGE', message, hint } })}\n`);
   return exitCodes.usage;
@@ -77,7 +82,12 @@ export function reportUsage(complaint: string, stderr: TextStream): ExitCode {
 function asJson(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { code: 'UNEXPECTED', message: String(error), hint: null };
   const issues = error instanceof ConfigInvalidError ? { issues: error.issues } : {};
-  return { code: codeOf(error) ?? 'UNEXPECTED', message: error.message, hint: hintOf(error) ?? null, ...issues };
+  return {
+    code: codeOf(error) ?? 'UNEXPECTED',
+    message: error.message,
+    hint: hintOf(error) ?? null,
+    ...issues,
+  };
 }
 
 function asText(error: unknown): string {
@@ -96,7 +106,9 @@ function asText(error: unknown): string {
 
 /** The system does not let this user read or write a file. */
 function isDenied(error: Error): error is Error & { readonly path: string } {
-  return 'code' in error && ['EACCES', 'EPERM', 'EROFS'].includes(String(error.code)) && 'path' in error;
+  return (
+    'code' in error && ['EACCES', 'EPERM', 'EROFS'].includes(String(error.code)) && 'path' in error
+  );
 }
 
 function codeOf(error: Error): string | undefined {

@@ -23,6 +23,9 @@ export async function readInput(
     return parts;
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOENT') throw error;
-    throw new OrderSyncError('NOT_FOUND', `There is no file ${file}`, { hint: 'check its name', cause: error });
+    throw new OrderSyncError('NOT_FOUND', `There is no file ${file}`, {
+      hint: 'check its name',
+      cause: error,
+    });
   }
 }

@@ -12,7 +12,12 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-const unitsMs: Readonly<Record<string, number>> = { s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitsMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 
 /** Parses the value of an option such as `--older-than 7d`. Returns milliseconds. */
 export function durationMs(text: string): number {
@@ -28,8 +33,13 @@ export function durationMs(text: string): number {
  */
 export function timeOf(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const isIso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  const isIso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(
+    text,
+  );
   const ms = isIso ? Date.parse(text) : Number.NaN;
   if (Number.isFinite(ms)) return ms;
-  throw new OrderSyncError('USAGE', `${option} must be a time as 2026-11-21 or 2026-11-21T08:00:00Z, got "${text}"`);
+  throw new OrderSyncError(
+    'USAGE',
+    `${option} must be a time as 2026-11-21 or 2026-11-21T08:00:00Z, got "${text}"`,
+  );
 }

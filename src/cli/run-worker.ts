@@ -9,7 +9,10 @@ import { systemRandom } from '../ops/system-clock.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './errors.ts';
 
-/** A container is killed 10 s after it was asked to stop: draining, writing results and closing take less. */
+/**
+ * A container is killed 10 s after it was asked to stop: draining, writing results and closing take
+ * less.
+ */
 const hardStopMs = 9000;
 
 interface WorkerRun {
@@ -18,7 +21,10 @@ interface WorkerRun {
   /** Where the config came from: then SIGHUP reloads it. */
   readonly reading?: WorkerDeps['reading'];
   /** Called once the worker has started. It may end the worker by resolving to `stop`. */
-  readonly whileRunning?: (worker: RunningWorker, stop: AbortSignal) => Promise<'stop' | 'keep running'>;
+  readonly whileRunning?: (
+    worker: RunningWorker,
+    stop: AbortSignal,
+  ) => Promise<'stop' | 'keep running'>;
 }
 
 /** Runs the worker until a signal stops it, or until it fails. */
@@ -40,10 +46,15 @@ export async function runWorker(run: WorkerRun, context: CliContext): Promise<vo
     // A refused reload is in the log.
     hangUp?.listen(() => void worker.reload?.('SIGHUP').catch(() => undefined));
     const asked = aborted(stop.signal).then(() => String(stop.signal.reason));
-    const ended = run.whileRunning?.(worker, stop.signal).then((next) => (next === 'stop' ? 'done' : asked)) ?? asked;
+    const ended =
+      run.whileRunning?.(worker, stop.signal).then((next) => (next === 'stop' ? 'done' : asked)) ??
+      asked;
     try {
       const reason = await Promise.race([asked, ended, worker.failed]);
-      logger.info({ reason }, 'stopping: nothing more is taken in or sent, calls in flight are waited for');
+      logger.info(
+        { reason },
+        'stopping: nothing more is taken in or sent, calls in flight are waited for',
+      );
     } finally {
       await stopInTime(worker, logger, context);
     }
@@ -57,7 +68,11 @@ export async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-async function stopInTime(worker: RunningWorker, logger: Logger, context: CliContext): Promise<void> {
+async function stopInTime(
+  worker: RunningWorker,
+  logger: Logger,
+  context: CliContext,
+): Promise<void> {
   const inTime = new AbortController();
   const late = context.clock.sleep(hardStopMs, inTime.signal).then(() => 'late' as const);
   const stopped = worker.stop().then(() => 'stopped' as const);
@@ -65,7 +80,9 @@ async function stopInTime(worker: RunningWorker, logger: Logger, context: CliCon
   inTime.abort();
   if (end === 'late') {
     // Calls in flight are recorded as open: the next start looks them up.
-    logger.error('could not stop in time; the next start looks up the calls that are still in flight');
+    logger.error(
+      'could not stop in time; the next start looks up the calls that are still in flight',
+    );
     context.setExitCode(exitCodes.unexpected);
     return;
   }

@@ -18,14 +18,22 @@ export interface SandboxSection {
   readonly config: SandboxConfig;
 }
 
-/** Reads the `sandbox` section of a configuration. Throws CONFIG_INVALID with every mistake in it. */
+/**
+ * Reads the `sandbox` section of a configuration. Throws CONFIG_INVALID with every mistake in it.
+ */
 export function readSandboxSection(section: unknown, dataDir: string): SandboxSection {
   const { data, error } = sectionSchema.safeParse(section ?? {});
   if (error !== undefined) {
-    const mistakes = error.issues.map((issue) => `  ${['sandbox', ...issue.path].join('.')}: ${issue.message}`);
-    throw new OrderSyncError('CONFIG_INVALID', ['The sandbox section has mistakes:', ...mistakes].join('\n'), {
-      hint: 'every key is described in docs/sandbox.md',
-    });
+    const mistakes = error.issues.map(
+      (issue) => `  ${['sandbox', ...issue.path].join('.')}: ${issue.message}`,
+    );
+    throw new OrderSyncError(
+      'CONFIG_INVALID',
+      ['The sandbox section has mistakes:', ...mistakes].join('\n'),
+      {
+        hint: 'every key is described in docs/sandbox.md',
+      },
+    );
   }
   const { listen, database = join(dataDir, 'sandbox.db'), seed, ...config } = data;
   return { listen, database, seed, config };

@@ -7,9 +7,17 @@ import { type Finding, type Found, finding, pass, warn } from './doctor-checks.t
 
 const answersWithinMs = 60_000;
 
-/** One finding for each shop that is read back: what its key may do, and how its orders come. Changes nothing. */
-export async function shopFindings(shops: readonly Shop[], clock: Clock): Promise<readonly Finding[]> {
-  const checked = shops.filter(isConnected).map((shop) => finding(`shop:${shop.shop}`, () => checkShop(shop, clock)));
+/**
+ * One finding for each shop that is read back: what its key may do, and how its orders come.
+ * Changes nothing.
+ */
+export async function shopFindings(
+  shops: readonly Shop[],
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  const checked = shops
+    .filter(isConnected)
+    .map((shop) => finding(`shop:${shop.shop}`, () => checkShop(shop, clock)));
   return await Promise.all(checked);
 }
 
@@ -24,12 +32,19 @@ async function checkShop(shop: ConnectedShop, clock: Clock): Promise<Found> {
     if (shop.writeBack !== null && !mayWrite)
       return warn(`${may}, and write_back is configured`, 'give the key the permission Read/Write');
     if (shop.writeBack?.deliverCodes === 'note' && !(await api.checks.mailsNotes(signal)))
-      return warn(`${may}; its mail "Customer note" is off: nobody gets a code`, 'switch it on in the shop');
+      return warn(
+        `${may}; its mail "Customer note" is off: nobody gets a code`,
+        'switch it on in the shop',
+      );
     const path = `/webhooks/${shop.platform}/${shop.shop}`;
     const webhooks = await api.checks.webhooksTo(path, signal);
-    const statuses = webhooks.map(({ id, status, url }) => `${id} (${status}${needOf(url)})`).join(', ');
-    if (webhooks.length === 0) return pass(`${may}; no webhook ends with ${path}: orders come by read-back alone`);
-    if (webhooks.every(({ status }) => status === 'active')) return pass(`${may}; webhooks: ${statuses}`);
+    const statuses = webhooks
+      .map(({ id, status, url }) => `${id} (${status}${needOf(url)})`)
+      .join(', ');
+    if (webhooks.length === 0)
+      return pass(`${may}; no webhook ends with ${path}: orders come by read-back alone`);
+    if (webhooks.every(({ status }) => status === 'active'))
+      return pass(`${may}; webhooks: ${statuses}`);
     return warn(`${may}; webhooks: ${statuses}`, 'switch them on in the shop');
   } finally {
     await api.close();

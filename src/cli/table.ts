@@ -11,14 +11,18 @@ const narrowest = 8;
 const copied: ReadonlySet<string> = new Set(['ID', 'REFERENCE']);
 const usualColumns = 80;
 
-/** How many characters a line of the terminal may have; null: any number, because a program or a file reads it. */
+/**
+ * How many characters a line of the terminal may have; null: any number, because a program or a
+ * file reads it.
+ */
 export function columnsOf({ stdout }: Pick<CliContext, 'stdout'>): number | null {
   return stdout.isTTY === true ? (stdout.columns ?? usualColumns) : null;
 }
 
 /**
- * A table of plain text: columns as wide as their content, two spaces apart, nothing at line ends, and nothing at all without
- * rows. On a terminal it is as wide as the terminal at most: the widest columns get narrower, and their text continues below.
+ * A table of plain text: columns as wide as their content, two spaces apart, nothing at line ends,
+ * and nothing at all without rows. On a terminal it is as wide as the terminal at most: the widest
+ * columns get narrower, and their text continues below.
  */
 export function renderTable(
   header: readonly string[],
@@ -27,13 +31,17 @@ export function renderTable(
 ): string {
   if (rows.length === 0) return '';
   const cells = rows.map((row) => row.map(plainText));
-  const widths = header.map((name, column) => Math.max(name.length, ...cells.map((row) => row[column]?.length ?? 0)));
+  const widths = header.map((name, column) =>
+    Math.max(name.length, ...cells.map((row) => row[column]?.length ?? 0)),
+  );
   if (columns !== null) fit(header, widths, columns);
   const lines = [header, ...cells].flatMap((row) => {
     const wrapped = row.map((cell, column) => wrap(cell, widths[column] ?? cell.length));
     const height = Math.max(...wrapped.map((cell) => cell.length));
     return Array.from({ length: height }, (_, index) =>
-      wrapped.map((cell, column) => (cell[index] ?? '').padEnd(widths[column] ?? 0)).join(' '.repeat(gap)),
+      wrapped
+        .map((cell, column) => (cell[index] ?? '').padEnd(widths[column] ?? 0))
+        .join(' '.repeat(gap)),
     );
   });
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
@@ -46,7 +54,9 @@ function fit(header: readonly string[], widths: number[], columns: number): void
   for (let left = over; left > 0; left -= 1) {
     const widest = Math.max(...widths.filter((_, column) => isCopied[column] === false));
     if (widest <= narrowest) return;
-    widths[widths.findLastIndex((width, column) => width === widest && isCopied[column] === false)] = widest - 1;
+    widths[
+      widths.findLastIndex((width, column) => width === widest && isCopied[column] === false)
+    ] = widest - 1;
   }
 }
 
@@ -63,11 +73,15 @@ function wrap(text: string, width: number): readonly string[] {
   return [...lines, rest];
 }
 
-/** Rows of the attention list as text, with what to do about each kind; nothing when there are none. */
+/**
+ * Rows of the attention list as text, with what to do about each kind; nothing when there are none.
+ */
 export function attentionTable(rows: readonly Attention[], columns: number | null): string {
   if (rows.length === 0) return '';
   const header = ['ATTENTION', 'ID', 'SINCE', 'CONCERNS', 'WHAT HAPPENED'];
-  const actions = new Map(rows.map(({ kind, whatToDo }) => [`${kind} ${whatToDo}`, [kind, whatToDo]]));
+  const actions = new Map(
+    rows.map(({ kind, whatToDo }) => [`${kind} ${whatToDo}`, [kind, whatToDo]]),
+  );
   const whatToDo = renderTable(['WHAT TO DO', ''], [...actions.values()], columns);
   return `${renderTable(header, rows.map(attentionRow), columns)}\n${whatToDo}`;
 }
@@ -75,28 +89,68 @@ export function attentionTable(rows: readonly Attention[], columns: number | nul
 const groupColumns = 100;
 const indent = '  ';
 
-/** The attention list by cause, each with what happened and what to do, in lines as wide as the terminal. */
-export function attentionGroupsText(groups: readonly AttentionGroup[], columns: number | null): string {
+/**
+ * The attention list by cause, each with what happened and what to do, in lines as wide as the
+ * terminal.
+ */
+export function attentionGroupsText(
+  groups: readonly AttentionGroup[],
+  columns: number | null,
+): string {
   return groups
-    .map(({ kind, id, count, code, subject, sources, source, orderId, lineId, since, message, whatToDo }) => {
-      const concerns = [source, orderId, lineId].filter((it) => it !== null).join('/');
-      const about = [subject ?? '', count === 1 ? concerns : ''].filter(Boolean).join(' ');
-      const shops = sources > 1 ? ` in ${sources} shops` : '';
-      const more = count === 1 ? '' : ` and ${count - 1} more: order-sync orders list --attention`;
-      const facts = [message ?? code, `to do: ${whatToDo}`, `id: ${id}${more}`];
-      return plainLines([
-        `${count} x ${code}${about === '' ? '' : ` ${about}`}${shops} (${kind}), since ${shortTime(since)}`,
-        ...facts.flatMap((fact) =>
-          wrap(plainText(fact), (columns ?? groupColumns) - indent.length).map((it) => indent + it),
-        ),
-      ]);
-    })
+    .map(
+      ({
+        kind,
+        id,
+        count,
+        code,
+        subject,
+        sources,
+        source,
+        orderId,
+        lineId,
+        since,
+        message,
+        whatToDo,
+      }) => {
+        const concerns = [source, orderId, lineId].filter((it) => it !== null).join('/');
+        const about = [subject ?? '', count === 1 ? concerns : ''].filter(Boolean).join(' ');
+        const shops = sources > 1 ? ` in ${sources} shops` : '';
+        const more =
+          count === 1 ? '' : ` and ${count - 1} more: order-sync orders list --attention`;
+        const facts = [message ?? code, `to do: ${whatToDo}`, `id: ${id}${more}`];
+        return plainLines([
+          `${count} x ${code}${about === '' ? '' : ` ${about}`}${shops} (${kind}), since ${shortTime(since)}`,
+          ...facts.flatMap((fact) =>
+            wrap(plainText(fact), (columns ?? groupColumns) - indent.length).map(
+              (it) => indent + it,
+            ),
+          ),
+        ]);
+      },
+    )
     .join('');
 }
 
-function attentionRow({ kind, id, since, scope, source, orderId, lineId, code, message }: Attention): string[] {
+function attentionRow({
+  kind,
+  id,
+  since,
+  scope,
+  source,
+  orderId,
+  lineId,
+  code,
+  message,
+}: Attention): string[] {
   const concerns = [source, orderId, lineId].filter((it) => it !== null).join('/');
-  return [kind, id, shortTime(since), scope ?? concerns, [code, message].filter(Boolean).join(': ')];
+  return [
+    kind,
+    id,
+    shortTime(since),
+    scope ?? concerns,
+    [code, message].filter(Boolean).join(': '),
+  ];
 }
 
 /** `3 need attention: 2 rejected, 1 pause`; nothing when there are none. */

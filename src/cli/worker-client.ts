@@ -41,10 +41,11 @@ type WorkerPlace = Pick<Config, 'dataDir'>;
 type SentCommand = Exclude<OperatorCommand, ExplainCommand>;
 
 /**
- * Has a command performed: by the running worker, which is the only writer of its outbox, or, when the lock proves that
- * no worker runs, by this process.
+ * Has a command performed: by the running worker, which is the only writer of its outbox, or, when
+ * the lock proves that no worker runs, by this process.
  * @param kind of the result that the command has
- * @throws OrderSyncError when the command is refused; UNREACHABLE when a worker holds the outbox and does not answer
+ * @throws OrderSyncError when the command is refused; UNREACHABLE when a worker holds the outbox
+ * and does not answer
  */
 export async function sendCommand<Kind extends CommandResult['kind']>(
   config: Config,
@@ -59,7 +60,8 @@ export async function sendCommand<Kind extends CommandResult['kind']>(
 
 type OfKind<Kind> = Extract<CommandResult, { kind: Kind }>;
 
-const isOfKind = <Kind>(result: CommandResult, kind: Kind): result is OfKind<Kind> => result.kind === kind;
+const isOfKind = <Kind>(result: CommandResult, kind: Kind): result is OfKind<Kind> =>
+  result.kind === kind;
 
 async function performAnywhere(
   config: Config,
@@ -70,11 +72,19 @@ async function performAnywhere(
     const answered = await askWorker(config, command);
     if (answered !== null) return answered;
     try {
-      // Loaded only here: most commands find a running worker and need neither the store nor the API client.
+      // Loaded only here: most commands find a running worker and need neither the store nor the
+      // API client.
       const { performWithoutWorker } = await import('../app/commands.ts');
       const { loggerFor } = await import('./command-logger.ts');
       const logger = loggerFor(config, stderr, 'silent');
-      const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
+      const deps = {
+        config,
+        logger,
+        clock,
+        random: systemRandom,
+        version: programVersion,
+        pid: process.pid,
+      };
       return await performWithoutWorker(deps, command, (reason) => stderr.write(`${reason}\n`));
     } catch (error) {
       if (!hasCode(error, 'DATABASE_LOCKED')) throw error;
@@ -82,17 +92,29 @@ async function performAnywhere(
         await clock.sleep(lockRetries.everyMs);
         continue;
       }
-      throw new OrderSyncError('UNREACHABLE', 'A worker holds the outbox, but does not take commands', {
-        hint: 'is it starting, stopping, or run by another user? its address and token are in data_dir/run.json',
-        cause: error,
-      });
+      throw new OrderSyncError(
+        'UNREACHABLE',
+        'A worker holds the outbox, but does not take commands',
+        {
+          hint: 'is it starting, stopping, or run by another user? its address and token are in data_dir/run.json',
+          cause: error,
+        },
+      );
     }
   }
 }
 
 /** The answer of the running worker; null when no worker took the command, so nothing was done. */
-export async function askWorker(where: WorkerPlace, command: OperatorCommand): Promise<CommandResult | null> {
-  return await post(where, controlPath, command, isCalling(command) ? callsWithinMs : answerWithinMs);
+export async function askWorker(
+  where: WorkerPlace,
+  command: OperatorCommand,
+): Promise<CommandResult | null> {
+  return await post(
+    where,
+    controlPath,
+    command,
+    isCalling(command) ? callsWithinMs : answerWithinMs,
+  );
 }
 
 /**
@@ -107,8 +129,10 @@ export async function requireOwnDatabase({ dataDir }: WorkerPlace): Promise<void
 }
 
 /**
- * Has the running worker read its configuration again: its own file, variables and flags, not those of the caller.
- * @throws OrderSyncError CONFIG_INVALID when the worker refuses it; UNREACHABLE when no worker takes commands
+ * Has the running worker read its configuration again: its own file, variables and flags, not those
+ * of the caller.
+ * @throws OrderSyncError CONFIG_INVALID when the worker refuses it; UNREACHABLE when no worker
+ * takes commands
  */
 export async function reloadWorker(where: WorkerPlace): Promise<ReloadReport> {
   const report = await post<ReloadReport>(where, reloadPath, {}, answerWithinMs);
@@ -124,14 +148,22 @@ export function loopbackAddress(address: string): string {
   return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 }
 
-type Answer<T> = { result: T; error?: never } | { error: { code: string; message: string; hint?: string | null } };
+type Answer<T> =
+  | { result: T; error?: never }
+  | { error: { code: string; message: string; hint?: string | null } };
 
 /**
- * Posts to the worker of this configuration. Null when no worker took it: the run file is only a hint, it may have
- * outlived its worker and lead to any other program.
- * @throws OrderSyncError when the worker refuses; UNREACHABLE when it took the command and its answer is missing
+ * Posts to the worker of this configuration. Null when no worker took it: the run file is only a
+ * hint, it may have outlived its worker and lead to any other program.
+ * @throws OrderSyncError when the worker refuses; UNREACHABLE when it took the command and its
+ * answer is missing
  */
-async function post<T>({ dataDir }: WorkerPlace, path: string, content: unknown, withinMs: number): Promise<T | null> {
+async function post<T>(
+  { dataDir }: WorkerPlace,
+  path: string,
+  content: unknown,
+  withinMs: number,
+): Promise<T | null> {
   const run = readRunFile(dataDir);
   if (run?.control_token === undefined) return null;
   let answered: Answer<T>;
@@ -153,14 +185,22 @@ async function post<T>({ dataDir }: WorkerPlace, path: string, content: unknown,
     answered = (await answer.json()) as Answer<T>;
   } catch (cause) {
     if (isConnectionRefused(cause)) return null;
-    throw new OrderSyncError('UNREACHABLE', `The worker at ${run.admin_address} did not answer in full`, {
-      hint: 'the command may have been performed: look with `order-sync orders show` before you try again',
-      cause,
-    });
+    throw new OrderSyncError(
+      'UNREACHABLE',
+      `The worker at ${run.admin_address} did not answer in full`,
+      {
+        hint: 'the command may have been performed: look with `order-sync orders show` before you try again',
+        cause,
+      },
+    );
   }
   if (answered.error === undefined) return answered.result;
   const { code, message, hint } = answered.error;
-  throw new OrderSyncError(isErrorCode(code) ? code : 'INVARIANT', message, typeof hint === 'string' ? { hint } : {});
+  throw new OrderSyncError(
+    isErrorCode(code) ? code : 'INVARIANT',
+    message,
+    typeof hint === 'string' ? { hint } : {},
+  );
 }
 
 /** Then nobody took the command. */

@@ -5,7 +5,9 @@ export interface ConfigIssue {
   readonly place: string;
   /** Dotted path of the key; empty for the file as a whole. */
   readonly path: string;
-  /** A sentence whose subject is the key: the rule, the value (never a secret), what is expected. */
+  /**
+   * A sentence whose subject is the key: the rule, the value (never a secret), what is expected.
+   */
   readonly problem: string;
 }
 

@@ -14,21 +14,28 @@ export function explainValues(document: ConfigDocument, origins: Origins): Confi
   });
 }
 
-/** A digest of every effective value, by its path; of a secret or certificates, that of their content, not of its file's name. */
+/**
+ * A digest of every effective value, by its path; of a secret or certificates, that of their
+ * content, not of its file's name.
+ */
 export function digestValues(document: ConfigDocument, readings: Readings): Map<string, string> {
-  const digests = new Map(leaves(document, []).map(({ path, value }) => [path.join('.'), digest(value)]));
+  const digests = new Map(
+    leaves(document, []).map(({ path, value }) => [path.join('.'), digest(value)]),
+  );
   for (const [path, secret] of readings) digests.set(path, digest(secret));
   return digests;
 }
 
-const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+const digest = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 function leaves(value: unknown, path: ConfigPath): { path: ConfigPath; value: unknown }[] {
   if (value === undefined) return [];
   // A section without a type is opaque: another module reads it.
   if (!isBranch(value) || schemaNodeAt(path)?.type === undefined) return [{ path, value }];
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
-  if (entries.length === 0 && schemaNodeAt(path)?.properties === undefined) return [{ path, value }];
+  if (entries.length === 0 && schemaNodeAt(path)?.properties === undefined)
+    return [{ path, value }];
   return entries.flatMap(([key, child]) => leaves(child, [...path, key]));
 }
 

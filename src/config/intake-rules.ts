@@ -2,7 +2,13 @@ import { relative } from 'node:path';
 import type { FolderSettings } from '../intake/folder/settings.ts';
 import { csvColumns, plainName } from '../intake/orders/settings.ts';
 import { platformSettings } from '../storefronts/settings.ts';
-import { checkGroup, type ConfigPath, problemOfText, problemOfWhsec, type SectionCheck } from './section-check.ts';
+import {
+  checkGroup,
+  type ConfigPath,
+  problemOfText,
+  problemOfWhsec,
+  type SectionCheck,
+} from './section-check.ts';
 
 const folders = ['intake', 'folders'] as const;
 
@@ -11,7 +17,10 @@ type WorkFolders = {
   results: { folder: string };
 };
 
-/** A file that the worker writes into an inbox would be an order again. A file of two folders would be read by either. */
+/**
+ * A file that the worker writes into an inbox would be an order again. A file of two folders would
+ * be read by either.
+ */
 export function checkPaths(check: SectionCheck, { intake, results }: WorkFolders): void {
   const paths = intake.folders.flatMap(({ inbox, work, archive, rejected }, index) => {
     const at = [...folders, index];
@@ -25,7 +34,10 @@ export function checkPaths(check: SectionCheck, { intake, results }: WorkFolders
   paths.push({ at: ['results', 'folder'], path: results.folder });
   for (const [index, second] of paths.entries()) {
     for (const first of paths.slice(0, index)) {
-      if (relative(first.path, second.path).startsWith('..') && relative(second.path, first.path).startsWith('..'))
+      if (
+        relative(first.path, second.path).startsWith('..') &&
+        relative(second.path, first.path).startsWith('..')
+      )
         continue;
       const [own, other] = check.at(...second.at) === undefined ? [first, second] : [second, first];
       const problem = `needs a folder outside of the others, got "${own.path}", and ${other.at.join('.')} uses "${other.path}"`;
@@ -54,16 +66,27 @@ export function checkFolders(check: SectionCheck): void {
     }
     const column = [...at, 'columns', 'sku'];
     if (typeof check.at(...column) === 'string' && check.at(...at, 'sku_map') === undefined)
-      check.report(column, 'needs `sku_map` in the same folder, which says what each SKU stands for');
-    const other = listed.find((it) => it !== at && sourcesOf(it).some((one) => sourcesOf(at).includes(one)))?.join('.');
+      check.report(
+        column,
+        'needs `sku_map` in the same folder, which says what each SKU stands for',
+      );
+    const other = listed
+      .find((it) => it !== at && sourcesOf(it).some((one) => sourcesOf(at).includes(one)))
+      ?.join('.');
     if (other === undefined || check.at(...at, 'source') !== undefined) continue;
-    check.report([...at, 'source'], `must be set, because ${other} has the same source: equal order ids are one order`);
+    check.report(
+      [...at, 'source'],
+      `must be set, because ${other} has the same source: equal order ids are one order`,
+    );
   }
 }
 
 const webhook = ['intake', 'webhook'] as const;
 
-/** A caller without a real secret could spend the balance, so each of these rules prevents the start. */
+/**
+ * A caller without a real secret could spend the balance, so each of these rules prevents the
+ * start.
+ */
 export function checkWebhook(check: SectionCheck): void {
   if (check.at(...webhook) === undefined) return;
   const lists = ['tokens', 'standard_webhooks', ...platformSettings.map(({ name }) => name)];
@@ -83,7 +106,9 @@ function checkCallers(check: SectionCheck, usedSecrets: Map<string, string>): vo
   const signers = check.entries(...webhook, 'standard_webhooks');
   check.rotations(listed, ['scopes', 'sources']);
   const firstOf = listed.filter((at, index) => {
-    return listed.findIndex((other) => check.at(...other, 'name') === check.at(...at, 'name')) === index;
+    return (
+      listed.findIndex((other) => check.at(...other, 'name') === check.at(...at, 'name')) === index
+    );
   });
   check.distinct([...firstOf, ...signers], 'name', 'the other names of the webhook');
   check.secretsOf(listed, 'value', problemOfText, sharedSecret, usedSecrets);
@@ -96,7 +121,10 @@ function checkCallers(check: SectionCheck, usedSecrets: Map<string, string>): vo
   }
 }
 
-/** Two shops must not share a name, a source or a secret: the orders of one could be taken for those of the other. */
+/**
+ * Two shops must not share a name, a source or a secret: the orders of one could be taken for those
+ * of the other.
+ */
 function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void {
   const sources = new Set<unknown>();
   for (const platform of platformSettings) {
@@ -111,20 +139,38 @@ function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void
       sources.add(source);
       checkRest(check, [...at, 'rest'], platform);
       checkWriteBack(check, at);
-      // Only the body is signed: with a shared secret, a body of one shop could be sent to the address of the other.
-      check.secretsOf(check.entries(...at, 'secrets'), 'value', problemOfText, sharedSecret, usedSecrets);
+      // Only the body is signed: with a shared secret, a body of one shop could be sent to the
+      // address of the other.
+      check.secretsOf(
+        check.entries(...at, 'secrets'),
+        'value',
+        problemOfText,
+        sharedSecret,
+        usedSecrets,
+      );
     }
   }
-  const callers = [...check.entries(...webhook, 'tokens'), ...check.entries(...webhook, 'standard_webhooks')];
-  if (sources.size === 0 || (callers.length === 0 && check.entries(...folders).length === 0)) return;
+  const callers = [
+    ...check.entries(...webhook, 'tokens'),
+    ...check.entries(...webhook, 'standard_webhooks'),
+  ];
+  if (sources.size === 0 || (callers.length === 0 && check.entries(...folders).length === 0))
+    return;
   const shops = [...sources].join(', ');
   check.warnings.push(
     `orders of the shops (${shops}) must not come as files or over HTTP, too: they would be bought twice`,
   );
 }
 
-/** The keys of a shop's API must not cross a network unencrypted, not even to a stand-in for the shop. */
-function checkRest(check: SectionCheck, at: ConfigPath, platform: (typeof platformSettings)[number]): void {
+/**
+ * The keys of a shop's API must not cross a network unencrypted, not even to a stand-in for the
+ * shop.
+ */
+function checkRest(
+  check: SectionCheck,
+  at: ConfigPath,
+  platform: (typeof platformSettings)[number],
+): void {
   if (check.at(...at) === undefined) return;
   check.encrypted([...at, 'url'], 'the keys of the shop would cross the network');
   const problem = platform.restProblem(
@@ -133,12 +179,18 @@ function checkRest(check: SectionCheck, at: ConfigPath, platform: (typeof platfo
   if (problem !== null) check.report(at, problem);
 }
 
-/** Results are written through the API of the shop, and a written result must not look like an order. */
+/**
+ * Results are written through the API of the shop, and a written result must not look like an
+ * order.
+ */
 function checkWriteBack(check: SectionCheck, shop: ConfigPath): void {
   const at = [...shop, 'write_back'];
   if (check.at(...at) === undefined) return;
   if (check.at(...shop, 'rest') === undefined) {
-    check.report(at, 'needs `rest`, which is not set: results are written through the API of the shop');
+    check.report(
+      at,
+      'needs `rest`, which is not set: results are written through the API of the shop',
+    );
   }
   const iccidField = check.at(...shop, 'iccid_field');
   if (check.at(...at, 'line_meta') === true && String(iccidField).toLowerCase() === 'code') {

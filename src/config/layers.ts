@@ -15,7 +15,10 @@ export interface ConfigSources {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths start, also those in the file. Default: the current working directory. */
   readonly cwd?: string;
-  /** Default true. False: no secret is read, so that somebody who may not read them can look into the outbox. */
+  /**
+   * Default true. False: no secret is read, so that somebody who may not read them can look into
+   * the outbox.
+   */
   readonly secrets?: boolean;
 }
 
@@ -23,7 +26,10 @@ export const databaseName = 'order-sync.db';
 
 const defaultFile = 'config/order-sync.yaml';
 
-/** The program brings this one along. It spends no money, so that it may stand in for a missing file of the same name. */
+/**
+ * The program brings this one along. It spends no money, so that it may stand in for a missing file
+ * of the same name.
+ */
 const demoFile = 'config/sandbox.yaml';
 const ownDemoFile = resolve(import.meta.dirname, '../..', demoFile);
 
@@ -56,15 +62,25 @@ export class Origins {
       const found = this.#overrides.get(path.slice(0, length).join('.'));
       if (found !== undefined) return found;
     }
-    for (const [written, origin] of this.#overrides) if (written.startsWith(`${key}.`)) return origin;
-    return this.#file.has(path) ? { kind: 'file', place: this.#file.placeOf(path, 'value') } : undefined;
+    for (const [written, origin] of this.#overrides)
+      if (written.startsWith(`${key}.`)) return origin;
+    return this.#file.has(path)
+      ? { kind: 'file', place: this.#file.placeOf(path, 'value') }
+      : undefined;
   }
 
-  /** An issue where its value or its key can be corrected. For a path that is not set, the nearest section above it. */
+  /**
+   * An issue where its value or its key can be corrected. For a path that is not set, the nearest
+   * section above it.
+   */
   issueAt(path: ConfigPath, problem: string, part: 'value' | 'key' = 'value'): ConfigIssue {
     const origin = this.of(path);
     const isInFile = origin === undefined || origin.kind === 'file';
-    return { place: isInFile ? this.#file.placeOf(path, part) : origin.place, path: path.join('.'), problem };
+    return {
+      place: isInFile ? this.#file.placeOf(path, part) : origin.place,
+      path: path.join('.'),
+      problem,
+    };
   }
 }
 
@@ -73,11 +89,17 @@ export function configFileOf({ file, environment = process.env }: ConfigSources)
 }
 
 /**
- * Reads the file, the environment and the flags into one tree, with the origin of each value. The environment overrides the
- * file, and flags both. An empty variable is ignored: compose files set those. Only names are checked yet.
+ * Reads the file, the environment and the flags into one tree, with the origin of each value. The
+ * environment overrides the file, and flags both. An empty variable is ignored: compose files set
+ * those. Only names are checked yet.
  * @throws OrderSyncError CONFIG_INVALID when the file cannot be read, or is not YAML
  */
-export function readLayers({ environment = process.env, cwd = process.cwd(), flags = {}, ...given }: ConfigSources) {
+export function readLayers({
+  environment = process.env,
+  cwd = process.cwd(),
+  flags = {},
+  ...given
+}: ConfigSources) {
   const name = configFileOf({ ...given, environment });
   const file = readYaml(name, readConfigFile(name, cwd));
   const origins = new Origins(file);
@@ -91,24 +113,32 @@ export function readLayers({ environment = process.env, cwd = process.cwd(), fla
     const problem = setAt(tree, path, value);
     if (problem !== null) issues.push({ place: origin.place, path: path.join('.'), problem });
   };
-  // Sorted after the others are left out: to compare by number, the language rules are loaded, which takes a while.
+  // Sorted after the others are left out: to compare by number, the language rules are loaded,
+  // which takes a while.
   const ours = Object.entries(environment).filter(([variable]) => variable.startsWith(envPrefix));
   for (const [place, text] of ours.toSorted(byName)) {
     if (text === undefined || text === '') continue;
-    set(place.slice(envPrefix.length).toLowerCase().split('__'), text, { kind: 'environment', place });
+    set(place.slice(envPrefix.length).toLowerCase().split('__'), text, {
+      kind: 'environment',
+      place,
+    });
   }
-  for (const [key, text] of Object.entries(flags)) set(key.split('.'), text, { kind: 'flag', place: '--set' });
+  for (const [key, text] of Object.entries(flags))
+    set(key.split('.'), text, { kind: 'flag', place: '--set' });
   return { file: name, cwd, tree, origins, issues, warnings };
 }
 
 /**
- * The folder of the outbox, for a command that only looks: it works although a mistake elsewhere would keep a worker from
- * starting. Null: not given, or there are mistakes in names, which may hide the folder that was meant.
+ * The folder of the outbox, for a command that only looks: it works although a mistake elsewhere
+ * would keep a worker from starting. Null: not given, or there are mistakes in names, which may
+ * hide the folder that was meant.
  */
 export function givenDataDir(sources: ConfigSources): string | null {
   const { tree, cwd, issues } = readLayers(sources);
   const given = valueAt(tree, ['data_dir']);
-  return typeof given === 'string' && given !== '' && issues.length === 0 ? resolve(cwd, given) : null;
+  return typeof given === 'string' && given !== '' && issues.length === 0
+    ? resolve(cwd, given)
+    : null;
 }
 
 function readConfigFile(name: string, cwd: string): string {
@@ -121,7 +151,10 @@ function readConfigFile(name: string, cwd: string): string {
     const hint = isMissing
       ? 'name it with --config FILE or ORDER_SYNC_CONFIG, or write one with `order-sync init --example` (the demo uses config/sandbox.yaml)'
       : 'make it readable for the user that runs order-sync';
-    throw new OrderSyncError('CONFIG_INVALID', `The config file ${name} ${problem}`, { hint, cause: error });
+    throw new OrderSyncError('CONFIG_INVALID', `The config file ${name} ${problem}`, {
+      hint,
+      cause: error,
+    });
   }
 }
 
@@ -130,18 +163,27 @@ function byName(left: readonly [string, unknown], right: readonly [string, unkno
   return left[0].localeCompare(right[0], 'en', { numeric: true });
 }
 
-/** YAML reads a section whose keys are all commented out as null. It is removed, as if it were not there. */
+/**
+ * YAML reads a section whose keys are all commented out as null. It is removed, as if it were not
+ * there.
+ */
 function withoutEmptySections(value: unknown, path: ConfigPath): unknown {
-  if (Array.isArray(value)) return value.map((child, index) => withoutEmptySections(child, [...path, index]));
+  if (Array.isArray(value))
+    return value.map((child, index) => withoutEmptySections(child, [...path, index]));
   if (!isBranch(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, child]) => child !== null || schemaNodeAt([...path, key])?.properties === undefined)
+      .filter(
+        ([key, child]) => child !== null || schemaNodeAt([...path, key])?.properties === undefined,
+      )
       .map(([key, child]) => [key, withoutEmptySections(child, [...path, key])]),
   );
 }
 
-/** Sets the value at a path and adds the sections above it. Returns the problem when it cannot, else null. */
+/**
+ * Sets the value at a path and adds the sections above it. Returns the problem when it cannot, else
+ * null.
+ */
 function setAt(tree: unknown, path: ConfigPath, value: unknown): string | null {
   let here = tree;
   for (const [index, segment] of path.entries()) {
@@ -153,18 +195,31 @@ function setAt(tree: unknown, path: ConfigPath, value: unknown): string | null {
     }
     const next = path[index + 1];
     if (next === undefined) put(here, segment, value);
-    else if (valueAt(here, [segment]) === undefined) put(here, segment, typeof next === 'number' ? [] : {});
+    else if (valueAt(here, [segment]) === undefined)
+      put(here, segment, typeof next === 'number' ? [] : {});
     here = here[segment];
   }
   return null;
 }
 
 function describe(path: ConfigPath, value: unknown): string {
-  const kind = Array.isArray(value) ? 'a list' : isBranch(value) ? 'a map of keys' : 'a single value';
+  const kind = Array.isArray(value)
+    ? 'a list'
+    : isBranch(value)
+      ? 'a map of keys'
+      : 'a single value';
   return `${path.length === 0 ? 'the configuration' : path.join('.')} is ${kind}`;
 }
 
-/** Defines an own property whatever its name: to assign `__proto__` would change the object, and nobody would see it. */
+/**
+ * Defines an own property whatever its name: to assign `__proto__` would change the object, and
+ * nobody would see it.
+ */
 function put(branch: Branch, key: string | number, value: unknown): void {
-  Object.defineProperty(branch, key, { value, enumerable: true, configurable: true, writable: true });
+  Object.defineProperty(branch, key, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
 }

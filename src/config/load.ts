@@ -34,11 +34,13 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   const document = completeDocument(tree, cwd);
   const readings = check.secrets;
   const parsed = parseDocument(document, readings);
-  if (parsed.error !== undefined) check.issues.push(...explainSchemaIssues(parsed.error, tree, origins));
+  if (parsed.error !== undefined)
+    check.issues.push(...explainSchemaIssues(parsed.error, tree, origins));
   for (const checkSection of rules) checkSection(check);
   if (parsed.success) checkPaths(check, parsed.data);
   const issues = [...layers.issues, ...check.issues];
-  if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
+  if (!parsed.success || issues.length > 0)
+    throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
   const config = toConfig(parsed.data);
   const readable = warnOfReadableFiles({
@@ -56,7 +58,9 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     values: explainValues(document, origins),
     digests: digestValues(document, readings),
     issuesIn: (at, error, schema) =>
-      explainSchemaIssues(error, tree, origins, { at, schema: schemaTreeOf(schema) }).toSorted(byPlace),
+      explainSchemaIssues(error, tree, origins, { at, schema: schemaTreeOf(schema) }).toSorted(
+        byPlace,
+      ),
   };
 }
 

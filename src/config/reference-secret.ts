@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
@@ -7,17 +16,22 @@ const secretBytes = 32;
 
 /**
  * The secret that references are derived from, at least 32 bytes.
- * @param mayCreate whether a missing secret is created: readable for its owner only, and on disk before this returns
- * @throws OrderSyncError REFERENCE_SECRET_MISSING when it is missing and must not be created; CONFIG_INVALID when it
- * cannot be used
+ * @param mayCreate whether a missing secret is created: readable for its owner only, and on disk
+ * before this returns
+ * @throws OrderSyncError REFERENCE_SECRET_MISSING when it is missing and must not be created;
+ * CONFIG_INVALID when it cannot be used
  */
 export function readReferenceSecret(path: string, mayCreate: boolean): Buffer {
   const present = readIfPresent(path);
   if (present !== null) return parseSecret(path, present);
   if (!mayCreate) {
-    throw new OrderSyncError('REFERENCE_SECRET_MISSING', `The reference secret ${path} does not exist`, {
-      hint: 'restore it from your copy. A new secret leads to new references, and the same orders would be bought again. For a new installation, run `order-sync init`',
-    });
+    throw new OrderSyncError(
+      'REFERENCE_SECRET_MISSING',
+      `The reference secret ${path} does not exist`,
+      {
+        hint: 'restore it from your copy. A new secret leads to new references, and the same orders would be bought again. For a new installation, run `order-sync init`',
+      },
+    );
   }
   createSecret(path);
   return parseSecret(path, readIfPresent(path) ?? '');
@@ -39,15 +53,17 @@ function parseSecret(path: string, text: string): Buffer {
   const hex = text.trim();
   if (!/^([0-9a-f]{2}){32,}$/i.test(hex)) {
     const problem = `The reference secret ${path} must hold at least 64 hexadecimal digits`;
-    const hint = 'restore it from your copy. Never create a new one for an installation that has bought anything';
+    const hint =
+      'restore it from your copy. Never create a new one for an installation that has bought anything';
     throw new OrderSyncError('CONFIG_INVALID', problem, { hint });
   }
   return Buffer.from(hex, 'hex');
 }
 
 /**
- * Writes the secret under another name and links it into place. A crash leaves no incomplete secret, and of two processes
- * that start at the same time, the second reads the secret of the first.
+ * Writes the secret under another name and links it into place. A crash leaves no incomplete
+ * secret, and of two processes that start at the same time, the second reads the secret of the
+ * first.
  */
 function createSecret(path: string): void {
   const folder = dirname(path);
@@ -60,10 +76,14 @@ function createSecret(path: string): void {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new OrderSyncError('CONFIG_INVALID', `The reference secret ${path} cannot be written: ${reason}`, {
-      hint: 'make its folder writable for the user that runs order-sync, or set reference.secret_file',
-      cause: error,
-    });
+    throw new OrderSyncError(
+      'CONFIG_INVALID',
+      `The reference secret ${path} cannot be written: ${reason}`,
+      {
+        hint: 'make its folder writable for the user that runs order-sync, or set reference.secret_file',
+        cause: error,
+      },
+    );
   } finally {
     rmSync(draft, { force: true });
   }

@@ -16,19 +16,27 @@ export interface ReloadReport {
 }
 
 /** A reload in sentences. */
-export const reloadedTexts = ({ applied, needRestart }: Pick<ReloadReport, 'applied' | 'needRestart'>) => [
-  applied.length === 0 ? 'nothing has changed that can be used now' : `in use now: ${applied.join(', ')}`,
+export const reloadedTexts = ({
+  applied,
+  needRestart,
+}: Pick<ReloadReport, 'applied' | 'needRestart'>) => [
+  applied.length === 0
+    ? 'nothing has changed that can be used now'
+    : `in use now: ${applied.join(', ')}`,
   ...(needRestart.length === 0 ? [] : [`in use after a restart: ${needRestart.join(', ')}`]),
 ];
 
 /** The configuration in use, with its values, where they came from, and their digests. */
-export type ConfigInUse = Pick<LoadedConfig, 'config' | 'document' | 'readings' | 'values' | 'digests'>;
+export type ConfigInUse = Pick<
+  LoadedConfig,
+  'config' | 'document' | 'readings' | 'values' | 'digests'
+>;
 
 const maxReadings = 5;
 
 /**
- * Reads until two readings in a row agree: while a mounted secret is replaced, a reading may find the old file of one key
- * and the new file of another.
+ * Reads until two readings in a row agree: while a mounted secret is replaced, a reading may find
+ * the old file of one key and the new file of another.
  * @throws OrderSyncError what `load` throws; CONFIG_INVALID when five readings all differ
  */
 export function readUntilStable(load: () => LoadedConfig): LoadedConfig {
@@ -43,7 +51,9 @@ export function readUntilStable(load: () => LoadedConfig): LoadedConfig {
   });
 }
 
-/** While files are replaced, one may be missing for a moment: a reading that fails is repeated once. */
+/**
+ * While files are replaced, one may be missing for a moment: a reading that fails is repeated once.
+ */
 function readOrRetry(load: () => LoadedConfig): LoadedConfig {
   try {
     return load();
@@ -53,10 +63,14 @@ function readOrRetry(load: () => LoadedConfig): LoadedConfig {
 }
 
 /**
- * What a reload changes: the keys that the schema marks as live, without those of sections that are kept as a whole.
- * A change of another key needs a restart: the value in use stays, and every reload until then names the key.
+ * What a reload changes: the keys that the schema marks as live, without those of sections that are
+ * kept as a whole. A change of another key needs a restart: the value in use stays, and every
+ * reload until then names the key.
  */
-export function planReload(running: ConfigInUse, next: ConfigInUse): ConfigInUse & Omit<ReloadReport, 'warnings'> {
+export function planReload(
+  running: ConfigInUse,
+  next: ConfigInUse,
+): ConfigInUse & Omit<ReloadReport, 'warnings'> {
   const kept = keptSections(running.config, next.config);
   const isApplied = (path: string): boolean =>
     isLive(pathOf(path)) && !kept.some((section) => path.startsWith(`${section}.`));
@@ -83,12 +97,20 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ConfigInUse
 }
 
 /** The keys of which a value differs, named as in the file, with `[]` for the entries of a list. */
-function changedKeys(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>): readonly string[] {
-  const paths = [...left.keys(), ...right.keys()].filter((path) => left.get(path) !== right.get(path));
+function changedKeys(
+  left: ReadonlyMap<string, string>,
+  right: ReadonlyMap<string, string>,
+): readonly string[] {
+  const paths = [...left.keys(), ...right.keys()].filter(
+    (path) => left.get(path) !== right.get(path),
+  );
   return [...new Set(paths.map((path) => path.replace(/\.\d+(?=\.|$)/g, '[]')))].toSorted();
 }
 
-/** The document in use with the values of the next one where `isApplied`. A list of another length is taken as a whole. */
+/**
+ * The document in use with the values of the next one where `isApplied`. A list of another length
+ * is taken as a whole.
+ */
 function mergeLive(
   running: ConfigDocument,
   next: ConfigDocument,
@@ -99,7 +121,9 @@ function mergeLive(
       return from.map((value, index) => merge(value, to[index], [...path, `${index}`]));
     if (!isSection(from) || !isSection(to)) return isApplied(path.join('.')) ? to : from;
     const keys = new Set([...Object.keys(from), ...Object.keys(to)]);
-    const merged = [...keys].map((key) => [key, merge(from[key], to[key], [...path, key])] as const);
+    const merged = [...keys].map(
+      (key) => [key, merge(from[key], to[key], [...path, key])] as const,
+    );
     return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both have this type, and each value is that of one of them
@@ -109,7 +133,10 @@ function mergeLive(
 const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isBranch(value) && !Array.isArray(value);
 
-/** Sections that stay: no key may be sent to another API, and a reload cannot start or stop a listener or a folder. */
+/**
+ * Sections that stay: no key may be sent to another API, and a reload cannot start or stop a
+ * listener or a folder.
+ */
 function keptSections(running: Config, next: Config): readonly string[] {
   const isSameApi =
     running.wholesale.baseUrl === next.wholesale.baseUrl &&

@@ -9,7 +9,10 @@ import { schemaTree, type SchemaNode } from './schema-tree.ts';
 import { configSchema } from './schema.ts';
 import { type Branch, type ConfigPath, isBranch, valueAt } from './section-check.ts';
 
-/** The tree with every default, and with absolute paths. `--explain` shows it. A mistake in it stays as it is. */
+/**
+ * The tree with every default, and with absolute paths. `--explain` shows it. A mistake in it stays
+ * as it is.
+ */
 export type ConfigDocument = Branch;
 
 export function completeDocument(tree: unknown, cwd: string): ConfigDocument {
@@ -25,15 +28,19 @@ export function completeDocument(tree: unknown, cwd: string): ConfigDocument {
   usual(['reference', 'progress_folder'], dirname(secretFile));
   usual(['backup', 'folder'], join(dataDir, 'backups'));
   usual(['results', 'folder'], join(dataDir, 'results'));
-  // The budget of every key can be used up while each call takes 10 s: at 20 orders a minute, a key has 3 calls under way
-  // then. The rest is for lookups, and for outcomes that are unknown.
-  usual(['submit', 'concurrency'], 4 + 4 * Math.max(1, listAt(document, ['wholesale', 'keys']).length));
+  // The budget of every key can be used up while each call takes 10 s: at 20 orders a minute, a key
+  // has 3 calls under way then. The rest is for lookups, and for outcomes that are unknown.
+  usual(
+    ['submit', 'concurrency'],
+    4 + 4 * Math.max(1, listAt(document, ['wholesale', 'keys']).length),
+  );
   for (const index of listAt(document, ['intake', 'folders']).keys()) {
     const at = ['intake', 'folders', index];
     const name = String(valueAt(document, [...at, 'name']));
     usual([...at, 'source'], name);
     const inbox = usual([...at, 'inbox'], join(dataDir, name === 'folder' ? '' : name, 'inbox'));
-    for (const beside of ['archive', 'rejected']) usual([...at, beside], join(dirname(inbox), beside));
+    for (const beside of ['archive', 'rejected'])
+      usual([...at, beside], join(dirname(inbox), beside));
   }
   return document;
 }
@@ -42,7 +49,8 @@ function completed(node: SchemaNode, value: unknown, cwd: string): unknown {
   const given = value === undefined ? node.default : value;
   if (node.path === true && typeof given === 'string' && given !== '') return resolve(cwd, given);
   const { items, properties } = node;
-  if (Array.isArray(given)) return items === undefined ? given : given.map((entry) => completed(items, entry, cwd));
+  if (Array.isArray(given))
+    return items === undefined ? given : given.map((entry) => completed(items, entry, cwd));
   if (!isBranch(given) || properties === undefined) return given;
   const keys = new Set([...Object.keys(properties), ...Object.keys(given)]);
   return Object.fromEntries(

@@ -14,12 +14,19 @@ export function explainSchemaIssues(
   error: z.ZodError,
   tree: unknown,
   origins: Origins,
-  section: { readonly at: ConfigPath; readonly schema: SchemaNode } = { at: [], schema: schemaTree },
+  section: { readonly at: ConfigPath; readonly schema: SchemaNode } = {
+    at: [],
+    schema: schemaTree,
+  },
 ): ConfigIssue[] {
   const issues = error.issues.flatMap(withinChoice);
   // For a value with a wrong type only the type is reported: other rules do not apply to it.
-  const mistyped = new Set(issues.filter((issue) => issue.code === 'invalid_type').map(({ path }) => path.join('.')));
-  const relevant = issues.filter((issue) => issue.code === 'invalid_type' || !mistyped.has(issue.path.join('.')));
+  const mistyped = new Set(
+    issues.filter((issue) => issue.code === 'invalid_type').map(({ path }) => path.join('.')),
+  );
+  const relevant = issues.filter(
+    (issue) => issue.code === 'invalid_type' || !mistyped.has(issue.path.join('.')),
+  );
   return relevant.flatMap((issue) => {
     const inner = issue.path.filter((segment) => typeof segment !== 'symbol');
     const [path, node] = [[...section.at, ...inner], schemaNodeAt(inner, section.schema)];
@@ -27,7 +34,8 @@ export function explainSchemaIssues(
       return issue.keys.map((key) => origins.issueAt([...path, key], unknownKey(key, node), 'key'));
     }
     const value = valueAt(tree, path);
-    const problem = value === undefined ? missingKey(node) : `${ruleOf(issue, node)}, got ${shown(node, value)}`;
+    const problem =
+      value === undefined ? missingKey(node) : `${ruleOf(issue, node)}, got ${shown(node, value)}`;
     return [origins.issueAt(path, problem)];
   });
 }
@@ -46,7 +54,8 @@ const unknownKeys = 'unrecognized_keys';
 function unknownKey(key: string, node: SchemaNode | undefined): string {
   const known = Object.keys(node?.properties ?? {}).concat(node?.propertyNames?.enum ?? []);
   const nearest = nearestName(key, known);
-  const expected = nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean "${nearest}"?`;
+  const expected =
+    nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean "${nearest}"?`;
   return `is no key of this version; ${expected}`;
 }
 
@@ -91,7 +100,8 @@ function shown(node: SchemaNode | undefined, value: unknown): string {
   if (typeof value === 'object') return 'a map of keys';
   // Somebody may have written a secret in place of the list or section that holds it.
   if (holdsSecret(node)) return '***';
-  const text = JSON.stringify(typeof value === 'string' ? withoutUrlSecrets(value) : value) ?? 'undefined';
+  const text =
+    JSON.stringify(typeof value === 'string' ? withoutUrlSecrets(value) : value) ?? 'undefined';
   return `${text.length > 80 ? `${text.slice(0, 80)}…` : text} (${typeof value})`;
 }
 

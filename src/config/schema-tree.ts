@@ -3,7 +3,10 @@ import { assert } from '../core/order-sync-error.ts';
 import { configSchema } from './schema.ts';
 import type { ConfigPath } from './section-check.ts';
 
-/** A node of the schema as data, to look up keys by path: for types, suggestions, explanations and documentation. */
+/**
+ * A node of the schema as data, to look up keys by path: for types, suggestions, explanations and
+ * documentation.
+ */
 export interface SchemaNode {
   readonly type?: string;
   readonly description?: string;
@@ -39,20 +42,29 @@ export function schemaTreeOf(schema: z.ZodType): SchemaNode {
 
 export const schemaTree: SchemaNode = schemaTreeOf(configSchema);
 
-/** The node at a path; undefined when the schema has no such key. Of a choice, the one that is a map. */
-export function schemaNodeAt(path: ConfigPath, tree: SchemaNode = schemaTree): SchemaNode | undefined {
+/**
+ * The node at a path; undefined when the schema has no such key. Of a choice, the one that is a
+ * map.
+ */
+export function schemaNodeAt(
+  path: ConfigPath,
+  tree: SchemaNode = schemaTree,
+): SchemaNode | undefined {
   let node: SchemaNode | undefined = tree;
   for (const segment of path) {
     if (node === undefined) return undefined;
     if (typeof segment === 'number') node = node.items;
     else if (node.properties !== undefined) node = node.properties[segment];
-    else node = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
+    else
+      node = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
     node = node?.anyOf?.find(({ properties }) => properties !== undefined) ?? node;
   }
   return node;
 }
 
-/** Whether a reload changes this key: its own mark decides, or that of the nearest section above it. */
+/**
+ * Whether a reload changes this key: its own mark decides, or that of the nearest section above it.
+ */
 export function isLive(path: ConfigPath): boolean {
   let mark: SchemaNode['reload'];
   for (let length = 1; length <= path.length; length += 1) {
@@ -64,7 +76,10 @@ export function isLive(path: ConfigPath): boolean {
 /** Whether this node or a node below it is a secret. */
 export function holdsSecret(node: SchemaNode | undefined): boolean {
   if (node === undefined) return false;
-  return node.secret !== undefined || [node.items, ...Object.values(node.properties ?? {})].some(holdsSecret);
+  return (
+    node.secret !== undefined ||
+    [node.items, ...Object.values(node.properties ?? {})].some(holdsSecret)
+  );
 }
 
 export interface ConfigKey {

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { adminSection } from '../admin/settings.ts';
 import { sourceSchema } from '../core/order/order-request.ts';
-import { count, durationMs, keysOf, live, pathText, section, usualPath } from '../core/settings/schema-values.ts';
+import {
+  count,
+  durationMs,
+  keysOf,
+  live,
+  pathText,
+  section,
+  usualPath,
+} from '../core/settings/schema-values.ts';
 import { foldersSection } from '../intake/folder/settings.ts';
 import { webhookKeys } from '../intake/http/settings.ts';
 import { alertsSection, resultsSection } from '../results/settings.ts';
@@ -22,7 +30,12 @@ const disk = section('The disk of the outbox.', {
   .meta(live);
 
 const trial = section('Shorter times for trials, only with `wholesale.environment: sandbox`.', {
-  time_scale: z.number().min(0).max(10).default(1).describe('Multiplies every retry delay, pause, interval and wait.'),
+  time_scale: z
+    .number()
+    .min(0)
+    .max(10)
+    .default(1)
+    .describe('Multiplies every retry delay, pause, interval and wait.'),
   window_ms: durationMs(1, 86_400_000)
     .default(60_000)
     .describe('The time window in which the server counts calls: a minute in production.'),
@@ -31,10 +44,17 @@ const trial = section('Shorter times for trials, only with `wholesale.environmen
     .describe('How long the server may still receive a call that the worker has aborted.'),
 });
 
-/** The file. Each `describe` documents its key in docs/config.md; rules between keys stand beside their section. */
+/**
+ * The file. Each `describe` documents its key in docs/config.md; rules between keys stand beside
+ * their section.
+ */
 export const configSchema = keysOf({
-  instance: sourceSchema.describe('The name of this installation. Part of every reference: never change it.'),
-  data_dir: pathText.default('data').describe('The folder of `order-sync.db`, and of all folders that are not set.'),
+  instance: sourceSchema.describe(
+    'The name of this installation. Part of every reference: never change it.',
+  ),
+  data_dir: pathText
+    .default('data')
+    .describe('The folder of `order-sync.db`, and of all folders that are not set.'),
   init: z
     .enum(['never', 'if-missing'])
     .default('never')
@@ -44,7 +64,9 @@ export const configSchema = keysOf({
       .string()
       .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 of A-Z a-z 0-9 _')
       .default('os')
-      .describe('Begins every reference, to recognise it in the list of the supplier. `uuid`: each is a UUID.'),
+      .describe(
+        'Begins every reference, to recognise it in the list of the supplier. `uuid`: each is a UUID.',
+      ),
     secret_file: usualPath(
       'The file of the secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
     ),
@@ -57,7 +79,9 @@ export const configSchema = keysOf({
     folders: foldersSection,
     webhook: keysOf({ ...webhookKeys, ...shopLists })
       .optional()
-      .describe('Orders over HTTP. Unset: the worker receives no orders over HTTP. See docs/http-api.md.'),
+      .describe(
+        'Orders over HTTP. Unset: the worker receives no orders over HTTP. See docs/http-api.md.',
+      ),
   }),
   wholesale: wholesaleSection,
   submit: submitSection,
@@ -81,7 +105,10 @@ export const configSchema = keysOf({
     .describe('The embedded sandbox. Only `demo` and `sandbox` read it. See docs/sandbox.md.'),
 });
 
-/** With times of its own a production worker would have no back-off, or break the budget of the supplier. */
+/**
+ * With times of its own a production worker would have no back-off, or break the budget of the
+ * supplier.
+ */
 export function checkTrial(check: SectionCheck): void {
   if (check.at('trial') === undefined || check.isSandbox) return;
   check.report(['trial'], 'is only for trials: remove it, or set `wholesale.environment: sandbox`');

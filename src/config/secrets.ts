@@ -7,18 +7,27 @@ import { schemaTree, type SchemaNode } from './schema-tree.ts';
 import { type ConfigPath, type SectionCheck, valueAt } from './section-check.ts';
 
 /**
- * Reads every file of certificates, and every key that the schema marks as a secret. A secret in the config file is a
- * mistake, because config files are copied, committed and shown to people: only a sandbox may have one there.
+ * Reads every file of certificates, and every key that the schema marks as a secret. A secret in
+ * the config file is a mistake, because config files are copied, committed and shown to people:
+ * only a sandbox may have one there.
  * @param areNeeded false for a command that only reads the outbox: no file of a secret is opened
  */
-export function readSecrets(check: SectionCheck, origins: Origins, cwd: string, areNeeded = true): void {
+export function readSecrets(
+  check: SectionCheck,
+  origins: Origins,
+  cwd: string,
+  areNeeded = true,
+): void {
   for (const { path, need } of markedPaths(schemaTree, check.tree, [])) {
     if (need === undefined) {
       readCertificates(check, cwd, path);
       continue;
     }
     const value = check.at(...path);
-    const file = typeof value === 'string' && value.startsWith(filePrefix) ? value.slice(filePrefix.length) : null;
+    const file =
+      typeof value === 'string' && value.startsWith(filePrefix)
+        ? value.slice(filePrefix.length)
+        : null;
     const kind = origins.of(path)?.kind;
     const instead = `use ${filePrefix}PATH, or the variable ORDER_SYNC__${path.join('__').toUpperCase()}`;
     if (file !== null) {
@@ -30,7 +39,8 @@ export function readSecrets(check: SectionCheck, origins: Origins, cwd: string, 
     } else if (value === undefined) {
       if (areNeeded && need === 'required') check.report(path, `is required: ${instead}`);
     } else {
-      // Every process of the machine can see the arguments of another, and shells keep them in their history.
+      // Every process of the machine can see the arguments of another, and shells keep them in
+      // their history.
       if (kind === 'flag') check.report(path, `is a secret and must not be a flag: ${instead}`);
       if (kind === 'file' && !check.isSandbox)
         check.report(path, `is a secret and must not be in a config file: ${instead}`);
@@ -49,13 +59,17 @@ function* markedPaths(
   for (const [name, child] of Object.entries(node.properties ?? {}))
     yield* markedPaths(child, valueAt(value, [name]), [...path, name]);
   if (node.items === undefined || !Array.isArray(value)) return;
-  for (const [index, entry] of value.entries()) yield* markedPaths(node.items, entry, [...path, index]);
+  for (const [index, entry] of value.entries())
+    yield* markedPaths(node.items, entry, [...path, index]);
 }
 
 const readableByAll = 'can be read by every user of this machine: run chmod 600 on it';
 const isReadableByAll = (mode: number): boolean => (mode & 0o004) !== 0;
 
-/** Sentences about files of the worker that hold secrets or delivered codes, and that every user may read. */
+/**
+ * Sentences about files of the worker that hold secrets or delivered codes, and that every user may
+ * read.
+ */
 export function warnOfReadableFiles(files: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(files).flatMap(([what, path]) => {
     try {
@@ -79,9 +93,14 @@ function whyDenied(path: string): string {
   }
 }
 
-type SecretFile = { readonly secret: string; readonly warning?: string } | { readonly problem: string };
+type SecretFile =
+  | { readonly secret: string; readonly warning?: string }
+  | { readonly problem: string };
 
-/** No other problem shows the name of the file: it may be the secret. Editors add one newline, which is dropped. */
+/**
+ * No other problem shows the name of the file: it may be the secret. Editors add one newline, which
+ * is dropped.
+ */
 function readSecretFile(path: string): SecretFile {
   let text: string;
   let mode: number;
@@ -90,7 +109,8 @@ function readSecretFile(path: string): SecretFile {
     mode = statSync(path).mode;
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    if (reason === 'EACCES') return { problem: `must name a file that can be read, but ${whyDenied(path)}` };
+    if (reason === 'EACCES')
+      return { problem: `must name a file that can be read, but ${whyDenied(path)}` };
     return { problem: `must name a file that can be read (${reason})` };
   }
   if (text === '') return { problem: 'must name a file that is not empty' };

@@ -12,7 +12,10 @@ export function isBranch(value: unknown): value is Branch {
   return typeof value === 'object' && value !== null;
 }
 
-/** The value at a path, or undefined. Only own properties count: `constructor` is not a key of every map. */
+/**
+ * The value at a path, or undefined. Only own properties count: `constructor` is not a key of every
+ * map.
+ */
 export function valueAt(tree: unknown, path: ConfigPath): unknown {
   let here = tree;
   for (const segment of path) {
@@ -23,8 +26,9 @@ export function valueAt(tree: unknown, path: ConfigPath): unknown {
 }
 
 /**
- * The tree as it was written, for the rules between keys: one report has their issues and those of the schema. A rule
- * ignores values of a wrong type, which the schema reports, and puts no secret into a message.
+ * The tree as it was written, for the rules between keys: one report has their issues and those of
+ * the schema. A rule ignores values of a wrong type, which the schema reports, and puts no secret
+ * into a message.
  */
 export class SectionCheck {
   readonly tree: unknown;
@@ -64,7 +68,10 @@ export class SectionCheck {
     this.issues.push(this.#issueAt(path, problem));
   }
 
-  /** Reports each entry whose `key` has the value of one before it: `must differ from <others>, got "x"`. */
+  /**
+   * Reports each entry whose `key` has the value of one before it: `must differ from <others>, got
+   * "x"`.
+   */
   distinct(entries: readonly ConfigPath[], key: string, others: string): void {
     const seen = new Set<unknown>();
     for (const entry of entries) {
@@ -99,7 +106,9 @@ export class SectionCheck {
     }
   }
 
-  /** Reports tokens of one name with other rights: they are the old and the new one of a rotation. */
+  /**
+   * Reports tokens of one name with other rights: they are the old and the new one of a rotation.
+   */
   rotations(entries: readonly ConfigPath[], rights: readonly string[]): void {
     const first = new Map<string, ConfigPath>();
     for (const entry of entries) {
@@ -111,7 +120,9 @@ export class SectionCheck {
       const textOf = (token: ConfigPath, right: string) => JSON.stringify(this.at(...token, right));
       const right = rights.find((key) => textOf(entry, key) !== textOf(other, key));
       if (right === undefined) {
-        this.warnings.push(`${entry.join('.')}: "${name}" has more than one token; remove the old one`);
+        this.warnings.push(
+          `${entry.join('.')}: "${name}" has more than one token; remove the old one`,
+        );
         continue;
       }
       const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: two tokens of one name are the old and the new one`;
@@ -121,7 +132,8 @@ export class SectionCheck {
 
   encrypted(path: ConfigPath, why: string): void {
     const url = this.at(...path);
-    if (isUnencrypted(url)) this.report(path, `must be https, because ${why} unencrypted, got "${url}"`);
+    if (isUnencrypted(url))
+      this.report(path, `must be https, because ${why} unencrypted, got "${url}"`);
   }
 }
 
@@ -136,10 +148,15 @@ const minSecretLength = 16;
 
 /** The problem of a secret that may be any text; null: none. */
 export function problemOfText(secret: string): string | null {
-  return secret.length >= minSecretLength ? null : `must have at least ${minSecretLength} characters`;
+  return secret.length >= minSecretLength
+    ? null
+    : `must have at least ${minSecretLength} characters`;
 }
 
-/** The problem of a secret of the Standard Webhooks scheme; null: none. Its libraries accept no other secrets. */
+/**
+ * The problem of a secret of the Standard Webhooks scheme; null: none. Its libraries accept no
+ * other secrets.
+ */
 export function problemOfWhsec(secret: string): string | null {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1] ?? '';
   const bytes = Buffer.from(encoded, 'base64').length;

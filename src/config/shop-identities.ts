@@ -2,7 +2,10 @@ import type { ShopFingerprint, ShopIdentity } from '../core/shop-identity.ts';
 import { platformSettings, type Shop } from '../storefronts/settings.ts';
 import type { Config } from './config.ts';
 
-/** All shops, folders and tokens whose source is fixed by the configuration, with what identifies each of them. */
+/**
+ * All shops, folders and tokens whose source is fixed by the configuration, with what identifies
+ * each of them.
+ */
 export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
   const { shops, folders, webhook } = intake;
   // With other `sources`, an operator has decided.
@@ -10,10 +13,20 @@ export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
   return [
     ...shops.map(identityOf),
     ...folders.map(({ inbox, source }): ShopIdentity => {
-      return { what: 'folder', title: inbox, source, fingerprints: [{ kind: 'address', value: `folder:${inbox}` }] };
+      return {
+        what: 'folder',
+        title: inbox,
+        source,
+        fingerprints: [{ kind: 'address', value: `folder:${inbox}` }],
+      };
     }),
     ...named.map(({ name, secrets }): ShopIdentity => {
-      return { what: 'token', title: `"${name}"`, source: name, fingerprints: secrets.map(secretOf) };
+      return {
+        what: 'token',
+        title: `"${name}"`,
+        source: name,
+        fingerprints: secrets.map(secretOf),
+      };
     }),
   ];
 }

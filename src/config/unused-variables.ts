@@ -2,18 +2,28 @@ import { nearestName } from '../core/nearest-name.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import { configKeys } from './schema-tree.ts';
 
-/** The variable that names the config file. All others that the program reads begin with `ORDER_SYNC__`. */
+/**
+ * The variable that names the config file. All others that the program reads begin with
+ * `ORDER_SYNC__`.
+ */
 const fileVariable = 'ORDER_SYNC_CONFIG';
 
 /** Kubernetes gives these to every pod beside a Service called order-sync. */
 const serviceLink = /^ORDER_SYNC_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
 
-/** Variables that set nothing. One that looks like a key is an issue; any other may belong to another program. */
+/**
+ * Variables that set nothing. One that looks like a key is an issue; any other may belong to
+ * another program.
+ */
 export function findUnusedVariables(environment: Readonly<Record<string, string | undefined>>) {
   const issues: ConfigIssue[] = [];
   const warnings: string[] = [];
   const unused = Object.keys(environment).filter(
-    (name) => /^ORDER_SYNC_[^_]/.test(name) && environment[name] && name !== fileVariable && !serviceLink.test(name),
+    (name) =>
+      /^ORDER_SYNC_[^_]/.test(name) &&
+      environment[name] &&
+      name !== fileVariable &&
+      !serviceLink.test(name),
   );
   if (unused.length === 0) return { issues, warnings };
   const variables = new Map(
@@ -26,9 +36,15 @@ export function findUnusedVariables(environment: Readonly<Record<string, string 
     const meant = nearestName(lettersOf(name.slice('ORDER_SYNC_'.length)), [...variables.keys()]);
     const suggestion = meant === undefined ? undefined : variables.get(meant);
     if (suggestion === undefined)
-      warnings.push(`the variable ${name} sets nothing: keys are set by variables such as ORDER_SYNC__LOG__LEVEL`);
+      warnings.push(
+        `the variable ${name} sets nothing: keys are set by variables such as ORDER_SYNC__LOG__LEVEL`,
+      );
     else
-      issues.push({ place: name, path: '', problem: `sets nothing, did you mean ${withIndexesOf(name, suggestion)}?` });
+      issues.push({
+        place: name,
+        path: '',
+        problem: `sets nothing, did you mean ${withIndexesOf(name, suggestion)}?`,
+      });
   }
   return { issues, warnings };
 }

@@ -1,19 +1,32 @@
 import { z } from 'zod';
-import { count, keyName, listOf, orNull, secretValue, section, usualPath } from '../core/settings/schema-values.ts';
+import {
+  count,
+  keyName,
+  listOf,
+  orNull,
+  secretValue,
+  section,
+  usualPath,
+} from '../core/settings/schema-values.ts';
 import { isSealKey, sealKeyBytes } from '../core/sealing/seal-keys.ts';
 import { isCronExpression } from '../ops/schedule.ts';
 import type { SectionCheck } from './section-check.ts';
 
-export const seal = section('The keys that seal delivered codes in the database. See docs/sealing.md.', {
-  keys: listOf(
-    16,
-    'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are stored in clear.',
-    {
-      id: keyName.describe('The name of this key. It stands in each value that it sealed: a new key needs a new id.'),
-      ...secretValue('The key: base64 of 32 bytes.'),
-    },
-  ),
-});
+export const seal = section(
+  'The keys that seal delivered codes in the database. See docs/sealing.md.',
+  {
+    keys: listOf(
+      16,
+      'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are stored in clear.',
+      {
+        id: keyName.describe(
+          'The name of this key. It stands in each value that it sealed: a new key needs a new id.',
+        ),
+        ...secretValue('The key: base64 of 32 bytes.'),
+      },
+    ),
+  },
+);
 
 export const retention = section('For how long something is kept. See docs/sealing.md.', {
   codes_days: orNull(count(1, 36_500)).describe(
@@ -22,8 +35,12 @@ export const retention = section('For how long something is kept. See docs/seali
 });
 
 export const backup = section('Backups of the database.', {
-  folder: usualPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
-  keep: count(1, 1000).default(7).describe('How many backups stay; `db backup` removes older ones.'),
+  folder: usualPath(
+    'Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.',
+  ),
+  keep: count(1, 1000)
+    .default(7)
+    .describe('How many backups stay; `db backup` removes older ones.'),
   schedule: z
     .string()
     .refine(

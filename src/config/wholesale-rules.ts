@@ -13,13 +13,17 @@ export function checkWholesale(check: SectionCheck): void {
       `is the one of the example: write the address of your API, got "${address}"`,
     );
   }
-  if (!check.isSandbox) check.encrypted(['wholesale', 'base_url'], 'keys and codes would cross the network');
+  if (!check.isSandbox)
+    check.encrypted(['wholesale', 'base_url'], 'keys and codes would cross the network');
   const limits = ['wholesale', 'limits'];
   const requests = check.number([...limits, 'requests'], 60);
   const orders = check.number([...limits, 'orders'], 20);
   if (orders > requests) {
     const reason = 'because each order counts as a request';
-    check.report([...limits, 'orders'], `must be at most \`requests\` (${requests}), ${reason}, got ${orders}`);
+    check.report(
+      [...limits, 'orders'],
+      `must be at most \`requests\` (${requests}), ${reason}, got ${orders}`,
+    );
   }
   const keys = check.entries('wholesale', 'keys');
   check.distinct(keys, 'name', 'the names of the other keys');

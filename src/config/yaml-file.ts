@@ -13,7 +13,11 @@ export interface YamlFile {
 /** Throws CONFIG_INVALID with every duplicate key and syntax error. */
 export function readYaml(name: string, text: string): YamlFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+  });
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${name}:${line}:${col}`;
@@ -23,12 +27,16 @@ export function readYaml(name: string, text: string): YamlFile {
     // Of tabs, which may be in every line, and of what they cause, the first says enough.
     const tab = document.errors.find(({ code }) => code === 'TAB_AS_INDENT');
     const errors = tab === undefined ? document.errors : [tab];
-    const issues = errors.map(({ pos, message }) => issueAt(pos[0], `is not valid YAML: ${message}`));
+    const issues = errors.map(({ pos, message }) =>
+      issueAt(pos[0], `is not valid YAML: ${message}`),
+    );
     throw new ConfigInvalidError(name, issues);
   }
   const tree: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};
   if (typeof tree !== 'object' || tree === null || Array.isArray(tree))
-    throw new ConfigInvalidError(name, [issueAt(0, 'must be a map of keys, for example "instance: my-shop"')]);
+    throw new ConfigInvalidError(name, [
+      issueAt(0, 'must be a map of keys, for example "instance: my-shop"'),
+    ]);
   return {
     tree,
     has: (path) => document.hasIn([...path]),
@@ -36,7 +44,9 @@ export function readYaml(name: string, text: string): YamlFile {
   };
 }
 
-/** Reads a value in one line of text as YAML: numbers, true and false, lists and maps in brackets. */
+/**
+ * Reads a value in one line of text as YAML: numbers, true and false, lists and maps in brackets.
+ */
 export function parseYamlValue(text: string): unknown {
   try {
     return parse(text);
@@ -50,7 +60,9 @@ function offsetOf(document: Document, path: ConfigPath, part: 'value' | 'key'): 
   let offset = 0;
   for (const [index, segment] of path.entries()) {
     if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(segment));
+      const pair = node.items.find(
+        (item) => isScalar(item.key) && String(item.key.value) === String(segment),
+      );
       if (pair === undefined) return offset;
       offset = startOf(pair.key) ?? offset;
       node = pair.value;

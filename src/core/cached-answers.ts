@@ -6,9 +6,14 @@ const saysNothing = /control|lookup|object/;
 const hit = /(?<![a-z])(hit|stale|updating)(?![a-z])/i;
 
 const isMark = ([name, value]: readonly [string, string]): boolean =>
-  name === 'age' ? Number(value) > 0 : name.includes('cache') && !saysNothing.test(name) && hit.test(value);
+  name === 'age'
+    ? Number(value) > 0
+    : name.includes('cache') && !saysNothing.test(name) && hit.test(value);
 
-/** The header by which a cache says that it gave the answer (`Age`: RFC 9111, 5.1); null when none says so. */
+/**
+ * The header by which a cache says that it gave the answer (`Age`: RFC 9111, 5.1); null when none
+ * says so.
+ */
 export function cacheHeader(headers: PlainHeaders): string | null {
   const mark = Object.entries(headers).find(isMark);
   return mark === undefined ? null : mark.join(': ');
@@ -25,13 +30,17 @@ interface DatedAnswer {
 }
 
 /**
- * Recognises answers that a cache repeats. Without a header that says so, their `Date` is before the call, by the clock that
- * the last answers of the API show. Two answers must show that time: one may come from a gateway with another clock.
+ * Recognises answers that a cache repeats. Without a header that says so, their `Date` is before
+ * the call, by the clock that the last answers of the API show. Two answers must show that time:
+ * one may come from a gateway with another clock.
  */
 export class CachedAnswers {
   #last: readonly DatedAnswer[] = [];
 
-  /** How an answer shows that a cache gave it; null when nothing shows that. Called once for each answer. */
+  /**
+   * How an answer shows that a cache gave it; null when nothing shows that. Called once for each
+   * answer.
+   */
   whyCached(
     headers: PlainHeaders,
     { sentMono, receivedMono }: { sentMono: number; receivedMono: number },
@@ -42,7 +51,8 @@ export class CachedAnswers {
     const [, sentAtMs = Number.NEGATIVE_INFINITY] = times.toSorted((a, b) => b - a);
     this.#last = [{ dateMs, receivedMono }, ...this.#last].slice(0, kept);
     return (
-      cacheHeader(headers) ?? (dateMs + toleranceMs < sentAtMs ? `date: ${headers['date']}, before the call` : null)
+      cacheHeader(headers) ??
+      (dateMs + toleranceMs < sentAtMs ? `date: ${headers['date']}, before the call` : null)
     );
   }
 }

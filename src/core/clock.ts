@@ -1,7 +1,7 @@
 /**
- * The worker's time. `wallMs` is for due times and for people; `monoMs` never jumps and is for the budget and for
- * deadlines. Values of `monoMs` can be compared, also across restarts of the process, while `bootId` is the same; it is
- * undefined where the platform has none.
+ * The worker's time. `wallMs` is for due times and for people; `monoMs` never jumps and is for the
+ * budget and for deadlines. Values of `monoMs` can be compared, also across restarts of the
+ * process, while `bootId` is the same; it is undefined where the platform has none.
  */
 export interface Clock {
   /** Milliseconds since 1970, UTC; may jump. */

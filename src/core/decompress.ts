@@ -1,4 +1,10 @@
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import {
+  brotliDecompressSync,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
 
 type Decompressor = (body: Uint8Array, options: { readonly maxOutputLength: number }) => Buffer;
 
@@ -18,18 +24,24 @@ const decompressors: Readonly<Record<string, Decompressor>> = {
 type Decompressed = { readonly body: Uint8Array } | { readonly problem: string };
 
 /**
- * Decompresses the body of an answer. The worker asks for none (`accept-encoding: identity`), but some servers compress
- * all the same, also without saying so. Never makes more than `capBytes` of it.
+ * Decompresses the body of an answer. The worker asks for none (`accept-encoding: identity`), but
+ * some servers compress all the same, also without saying so. Never makes more than `capBytes` of
+ * it.
  * @param encoding the header `content-encoding`
  */
-export function decompress(body: Uint8Array, encoding: string | undefined, capBytes: number): Decompressed {
+export function decompress(
+  body: Uint8Array,
+  encoding: string | undefined,
+  capBytes: number,
+): Decompressed {
   const named = (encoding ?? '').trim().toLowerCase();
   // No JSON text begins with the two bytes of gzip.
   const isGzip = body[0] === 0x1f && body[1] === 0x8b;
   const name = named === '' || named === 'identity' ? (isGzip ? 'gzip' : null) : named;
   if (name === null || body.byteLength === 0) return { body };
   const decompressor = Object.hasOwn(decompressors, name) ? decompressors[name] : undefined;
-  if (decompressor === undefined) return { problem: 'the answer is compressed in a way that is not known here' };
+  if (decompressor === undefined)
+    return { problem: 'the answer is compressed in a way that is not known here' };
   try {
     return { body: decompressor(body, { maxOutputLength: capBytes }) };
   } catch (error) {

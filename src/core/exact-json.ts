@@ -1,13 +1,16 @@
 /**
- * JSON with every number as the text that was sent. Read as a JavaScript number, a price or an ICCID loses digits, and
- * two different order ids of a shop can become the same.
+ * JSON with every number as the text that was sent. Read as a JavaScript number, a price or an
+ * ICCID loses digits, and two different order ids of a shop can become the same.
  */
 export type ExactJson = string | boolean | null | readonly ExactJson[] | ExactJsonObject;
 export interface ExactJsonObject {
   readonly [key: string]: ExactJson;
 }
 
-/** Reads JSON. Undefined when the text is not complete JSON, or is nested too deep to read. Never throws. */
+/**
+ * Reads JSON. Undefined when the text is not complete JSON, or is nested too deep to read. Never
+ * throws.
+ */
 export function parseExactJson(text: string): ExactJson | undefined {
   try {
     const value: ExactJson = JSON.parse(text, numberAsText);
@@ -29,8 +32,15 @@ export function parseExactJsonBytes(bytes: Uint8Array): ExactJson | undefined {
   }
 }
 
-/** Node passes the source text of a value to the reviver; the types of its library do not declare it yet. */
-function numberAsText(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+/**
+ * Node passes the source text of a value to the reviver; the types of its library do not declare it
+ * yet.
+ */
+function numberAsText(
+  _key: string,
+  value: unknown,
+  context?: { readonly source?: string },
+): unknown {
   return typeof value === 'number' ? (context?.source ?? String(value)) : value;
 }
 

@@ -1,6 +1,9 @@
 const messageLimit = 500;
 
-/** Text from outside, for logs and people: one line, without control characters, cut to a limit of characters. */
+/**
+ * Text from outside, for logs and people: one line, without control characters, cut to a limit of
+ * characters.
+ */
 export function messageText(text: string, limit: number = messageLimit): string {
   const line = text
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -27,13 +30,18 @@ export function quoted(value: string): string {
 const tellingLength = 12;
 
 /**
- * Removes a secret from a text: as it is, in hexadecimal or base64, in capital or small letters, and each beginning of it with
- * at least 12 characters. Also a shorter one that is left where the text was cut.
+ * Removes a secret from a text: as it is, in hexadecimal or base64, in capital or small letters,
+ * and each beginning of it with at least 12 characters. Also a shorter one that is left where the
+ * text was cut.
  */
 export function withoutSecret(text: string, secret: string): string {
   if (secret === '' || text === '') return text;
   let clean = secretForms(secret).map(comparable).reduce(withoutForm, text);
-  for (let length = Math.min(tellingLength, secret.length) - 1; length >= 4 && clean.includes('…'); length -= 1) {
+  for (
+    let length = Math.min(tellingLength, secret.length) - 1;
+    length >= 4 && clean.includes('…');
+    length -= 1
+  ) {
     clean = clean.replaceAll(`${secret.slice(0, length)}…`, '[key]…');
   }
   return clean;
@@ -55,9 +63,9 @@ function withoutForm(text: string, whole: string): string {
 }
 
 /**
- * The ways in which another program may write a secret that it repeats. Base64 of the secret alone, and inside a longer text
- * such as `Bearer <key>`: there it can begin at any of three places of a group. Characters that also depend on what is
- * before or behind it are left out.
+ * The ways in which another program may write a secret that it repeats. Base64 of the secret alone,
+ * and inside a longer text such as `Bearer <key>`: there it can begin at any of three places of a
+ * group. Characters that also depend on what is before or behind it are left out.
  */
 function secretForms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
@@ -71,7 +79,9 @@ function secretForms(secret: string): readonly string[] {
   return [secret, bytes.toString('hex'), ...base64];
 }
 
-/** The same length with small letters for A to Z, and base64 for addresses in its usual alphabet. */
+/**
+ * The same length with small letters for A to Z, and base64 for addresses in its usual alphabet.
+ */
 function comparable(text: string): string {
   return text
     .replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())

@@ -1,6 +1,6 @@
 /**
- * Every failure that people can see has a stable code: match on `code`, never on the text or with `instanceof`. The
- * message says what failed, with the value; `hint` says what to do next.
+ * Every failure that people can see has a stable code: match on `code`, never on the text or with
+ * `instanceof`. The message says what failed, with the value; `hint` says what to do next.
  */
 export type OrderSyncErrorCode =
   | 'CONFIG_INVALID'
@@ -32,7 +32,11 @@ export class OrderSyncError extends Error {
   readonly code: OrderSyncErrorCode;
   readonly hint: string | undefined;
 
-  constructor(code: OrderSyncErrorCode, message: string, options: { hint?: string | undefined; cause?: unknown } = {}) {
+  constructor(
+    code: OrderSyncErrorCode,
+    message: string,
+    options: { hint?: string | undefined; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'OrderSyncError';
     this.code = code;
@@ -45,12 +49,16 @@ export function hasCode(error: unknown, code: OrderSyncErrorCode): error is Orde
   return error instanceof Error && 'code' in error && error.code === code;
 }
 
-/** Checks an invariant. A failed assertion is a bug: the process stops, which the outbox makes safe. */
+/**
+ * Checks an invariant. A failed assertion is a bug: the process stops, which the outbox makes safe.
+ */
 export function assert(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new OrderSyncError('INVARIANT', `This must hold but does not: ${sentence}`);
 }
 
-/** For the default of a switch: the compiler reports a missing case, and an unexpected value throws. */
+/**
+ * For the default of a switch: the compiler reports a missing case, and an unexpected value throws.
+ */
 export function unreachable(value: never): never {
   throw new OrderSyncError('INVARIANT', `Unexpected value ${JSON.stringify(value)}`);
 }

@@ -10,8 +10,9 @@ interface BreakerOptions {
 }
 
 /**
- * A circuit breaker. Closed: calls flow. Open: none is made, after failures in a row or because the other side asked to wait.
- * Half-open, after that: one is made as a trial. When it fails, the next one waits twice as long; when it works, all is closed.
+ * A circuit breaker. Closed: calls flow. Open: none is made, after failures in a row or because the
+ * other side asked to wait. Half-open, after that: one is made as a trial. When it fails, the next
+ * one waits twice as long; when it works, all is closed.
  */
 export class Breaker {
   readonly #options: BreakerOptions;
@@ -35,13 +36,18 @@ export class Breaker {
 
   /** How long until the next call may begin. */
   get waitMs(): number {
-    const untilMono = Math.max(this.#askedUntilMono, this.#sinceMono === null ? 0 : this.#trialAtMono);
+    const untilMono = Math.max(
+      this.#askedUntilMono,
+      this.#sinceMono === null ? 0 : this.#trialAtMono,
+    );
     return Math.ceil(Math.max(0, untilMono - this.#options.clock.monoMs()));
   }
 
   /** How long it has not been closed because of failures; null: it is. */
   get forMs(): number | null {
-    return this.#sinceMono === null ? null : Math.round(this.#options.clock.monoMs() - this.#sinceMono);
+    return this.#sinceMono === null
+      ? null
+      : Math.round(this.#options.clock.monoMs() - this.#sinceMono);
   }
 
   get failures(): number {
@@ -57,15 +63,20 @@ export class Breaker {
 
   /**
    * Returns whether it is open.
-   * @param failure `cause` counts once; null: not at all. Default: each failure counts. `isTrial`: the call did not begin before it
-   * opened. `mostMs`: the longest wait after this failure
+   * @param failure `cause` counts once; null: not at all. Default: each failure counts. `isTrial`:
+   * the call did not begin before it opened. `mostMs`: the longest wait after this failure
    */
   fails(failure: { cause?: unknown; isTrial?: boolean; mostMs?: number } = {}): boolean {
-    const { cause = Symbol('each'), isTrial = this.#sinceMono !== null, mostMs = this.#options.mostMs } = failure;
+    const {
+      cause = Symbol('each'),
+      isTrial = this.#sinceMono !== null,
+      mostMs = this.#options.mostMs,
+    } = failure;
     const { clock, random = () => 1, opensAfter, firstMs } = this.#options;
     if (cause !== null && this.#causes.size < opensAfter) this.#causes.add(cause);
     if (isTrial) this.trials += 1;
-    if (this.#sinceMono === null && Math.max(this.#causes.size, this.trials) < opensAfter) return false;
+    if (this.#sinceMono === null && Math.max(this.#causes.size, this.trials) < opensAfter)
+      return false;
     if (isTrial || this.#sinceMono === null) {
       const fullMs = Math.min(mostMs, firstMs * 2 ** Math.min(this.trials, 10));
       this.#trialAtMono = clock.monoMs() + Math.round(fullMs * (0.8 + 0.2 * random()));

@@ -11,13 +11,14 @@ export function callerAddress(remote: string): string {
   const [front = '', back] = address.split('::');
   const groups = front === '' ? [] : front.split(':');
   // `::` stands for as many groups of zeros as are missing.
-  const missing = back === undefined ? 0 : 8 - groups.length - (back === '' ? 0 : back.split(':').length);
+  const missing =
+    back === undefined ? 0 : 8 - groups.length - (back === '' ? 0 : back.split(':').length);
   return [...groups, ...Array<string>(missing).fill('0')].slice(0, 4).join(':');
 }
 
 /**
- * Limits how often a caller may call: a token bucket of size `burst` that fills at a constant rate. Only authenticated
- * callers are counted, so nobody can use up the limit of another.
+ * Limits how often a caller may call: a token bucket of size `burst` that fills at a constant rate.
+ * Only authenticated callers are counted, so nobody can use up the limit of another.
  */
 export class RateLimit {
   readonly #clock: Clock;
@@ -52,22 +53,35 @@ export interface KnownToken<Owner> {
   readonly digest: Buffer;
 }
 
-/** Any of the secrets of an owner is accepted, so that one can be replaced without an interruption. */
+/**
+ * Any of the secrets of an owner is accepted, so that one can be replaced without an interruption.
+ */
 export function knownTokens<Owner extends { readonly secrets: readonly string[] }>(
   owners: readonly Owner[],
 ): readonly KnownToken<Owner>[] {
-  return owners.flatMap((owner) => owner.secrets.map((secret) => ({ owner, digest: secretDigest(secret) })));
+  return owners.flatMap((owner) =>
+    owner.secrets.map((secret) => ({ owner, digest: secretDigest(secret) })),
+  );
 }
 
-/** Whose token this is; null: nobody's. All are compared, so that the time does not reveal which one was nearly right. */
-export function ownerOfToken<Owner>(tokens: readonly KnownToken<Owner>[], sent: string): Owner | null {
+/**
+ * Whose token this is; null: nobody's. All are compared, so that the time does not reveal which one
+ * was nearly right.
+ */
+export function ownerOfToken<Owner>(
+  tokens: readonly KnownToken<Owner>[],
+  sent: string,
+): Owner | null {
   const digest = secretDigest(sent);
   let found: Owner | null = null;
   for (const token of tokens) if (timingSafeEqual(token.digest, digest)) found = token.owner;
   return found;
 }
 
-/** Secrets are compared by their digests: these have one length, so the time depends on neither secret. */
+/**
+ * Secrets are compared by their digests: these have one length, so the time depends on neither
+ * secret.
+ */
 export function secretDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
@@ -83,8 +97,9 @@ const mostProven = 10_000;
 const countedForMs = 3_600_000;
 
 /**
- * Slows down who tries tokens, for each address, and says so in the log. A caller that shows a long token, or showed its token at this address before,
- * is never slowed down: many may share the address of a proxy.
+ * Slows down who tries tokens, for each address, and says so in the log. A caller that shows a long
+ * token, or showed its token at this address before, is never slowed down: many may share the
+ * address of a proxy.
  */
 export class FailedTokens {
   readonly #clock: Clock;
@@ -102,8 +117,9 @@ export class FailedTokens {
   }
 
   /**
-   * Judges a token that was sent from this address. Returns 0 when it is answered as usual; otherwise the ms after which the
-   * next one is, whether it is right or wrong: the answer must not tell.
+   * Judges a token that was sent from this address. Returns 0 when it is answered as usual;
+   * otherwise the ms after which the next one is, whether it is right or wrong: the answer must not
+   * tell.
    * @param caller the name of the caller whose token it is; null: it is wrong
    */
   judge(remoteAddress: string | undefined, sent: string, caller: string | null): number {
@@ -138,6 +154,9 @@ export class FailedTokens {
     this.#failures += 1;
     if (!Number.isInteger(Math.log10(this.#failures))) return;
     const details = { wrong_tokens: this.#failures, address, addresses: this.#addresses.size };
-    this.#logger.warn(details, 'wrong tokens were sent: is a caller configured wrongly, or does somebody try them?');
+    this.#logger.warn(
+      details,
+      'wrong tokens were sent: is a caller configured wrongly, or does somebody try them?',
+    );
   }
 }

@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
 import { callerAddress } from './callers.ts';
@@ -9,7 +15,10 @@ export interface ConnectionLimits {
   readonly connectionsPerAddress: number;
   /** From the start of a request until its answer has left, in ms. */
   readonly answerMs: number;
-  /** Whether each caller has an address of its own: then it is trusted or shut out by what came from there. */
+  /**
+   * Whether each caller has an address of its own: then it is trusted or shut out by what came from
+   * there.
+   */
   readonly judgesAddresses: boolean;
 }
 
@@ -29,7 +38,10 @@ interface Connection {
   answer: ServerResponse | null;
 }
 
-/** An address of which connections were abused: since when they are counted, and how long it is shut out. In ms. */
+/**
+ * An address of which connections were abused: since when they are counted, and how long it is shut
+ * out. In ms.
+ */
 interface Abuser {
   readonly sinceMs: number;
   readonly count: number;
@@ -37,7 +49,10 @@ interface Abuser {
   readonly shutOutForMs: number;
 }
 
-/** So many bytes of a connection are read at once: Node makes requests of all of them, also of those after the one that ended it. */
+/**
+ * So many bytes of a connection are read at once: Node makes requests of all of them, also of those
+ * after the one that ended it.
+ */
 const partBytes = 1024;
 /** So many bytes of a request may wait for their reader, and so often this is checked, in ms. */
 const mostUnreadBytes = 65_536;
@@ -48,21 +63,28 @@ const provenForMs = 600_000;
 const mostAddresses = 1000;
 /** With more headers a request costs milliseconds to read. */
 const mostHeaders = 100;
-/** An address is shut out when so many of its connections were abused within so many ms: few are those of one caller of a proxy. */
+/**
+ * An address is shut out when so many of its connections were abused within so many ms: few are
+ * those of one caller of a proxy.
+ */
 const mostAbuses = 100;
 const abusesWithinMs = 10_000;
 /** An address is shut out for the first time, and at most, for so long, in ms. */
 const shortestShutOutMs = 10_000;
 const longestShutOutMs = 600_000;
-/** The offences of callers: no honest caller does these, and each costs the worker much more than the caller. */
+/**
+ * The offences of callers: no honest caller does these, and each costs the worker much more than
+ * the caller.
+ */
 const abuses: readonly ClosedBecause[] = ['pipelined', 'tiny_parts', 'answer_not_read'];
 
 /**
- * Bounds what callers can hold of an HTTP server. When there are too many connections, the oldest one on which nobody proved
- * who he is is closed for the new one, else the oldest one of the address that has the most: held connections keep nobody
- * out. A quarter of the places is left to addresses from which a request was authenticated in the last ten minutes. A
- * connection has one request at a time, and a caller that does not read its answer is cut off. An address from which nobody
- * proved himself, and that opens many connections to do so, is shut out for a while.
+ * Bounds what callers can hold of an HTTP server. When there are too many connections, the oldest
+ * one on which nobody proved who he is is closed for the new one, else the oldest one of the
+ * address that has the most: held connections keep nobody out. A quarter of the places is left to
+ * addresses from which a request was authenticated in the last ten minutes. A connection has one
+ * request at a time, and a caller that does not read its answer is cut off. An address from which
+ * nobody proved himself, and that opens many connections to do so, is shut out for a while.
  */
 export class ConnectionGuard {
   readonly #limits: ConnectionLimits;
@@ -72,7 +94,10 @@ export class ConnectionGuard {
   readonly #ofAddress = new Map<string, Set<Socket>>();
   /** Connections without a valid request, from addresses without one, oldest first. */
   readonly #strangers = new Set<Socket>();
-  /** When a request from an address was last authenticated, in ms of the monotonic clock; the longest ago first. */
+  /**
+   * When a request from an address was last authenticated, in ms of the monotonic clock; the
+   * longest ago first.
+   */
   readonly #provenAddresses = new Map<string, number>();
   /** Addresses whose connections were abused; the one that was so the longest ago first. */
   readonly #abusers = new Map<string, Abuser>();
@@ -85,26 +110,36 @@ export class ConnectionGuard {
   }
 
   /**
-   * A server whose answers all pass this guard. Node itself would answer a request without `Host`, or with an unknown
-   * `Expect`, as often as it comes, into memory.
+   * A server whose answers all pass this guard. Node itself would answer a request without `Host`,
+   * or with an unknown `Expect`, as often as it comes, into memory.
    */
-  createServer(options: ServerOptions, answer: (incoming: IncomingMessage, outgoing: ServerResponse) => void): Server {
+  createServer(
+    options: ServerOptions,
+    answer: (incoming: IncomingMessage, outgoing: ServerResponse) => void,
+  ): Server {
     const guarded = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       if (this.#admits(incoming, outgoing)) answer(incoming, outgoing);
     };
-    const server = createServer({ maxHeaderSize: 16_384, ...options, requireHostHeader: false }, guarded);
+    const server = createServer(
+      { maxHeaderSize: 16_384, ...options, requireHostHeader: false },
+      guarded,
+    );
     server.maxHeadersCount = mostHeaders;
     server.on('checkExpectation', guarded);
     server.on('connection', (socket) => this.#opened(socket));
     return server;
   }
 
-  /** Whether the request is to be answered: false when an earlier one of its connection has no answer yet. */
+  /**
+   * Whether the request is to be answered: false when an earlier one of its connection has no
+   * answer yet.
+   */
   #admits(incoming: IncomingMessage, answer: ServerResponse): boolean {
     const { socket } = incoming;
     const connection = this.#connections.get(socket);
     if (connection === undefined || socket.destroyed) return false;
-    // Node reads requests of one connection ahead, and keeps their answers in memory until the caller reads them.
+    // Node reads requests of one connection ahead, and keeps their answers in memory until the
+    // caller reads them.
     if (connection.answer !== null && !connection.answer.writableFinished) {
       this.#close(socket, 'pipelined');
       return false;
@@ -126,12 +161,17 @@ export class ConnectionGuard {
     this.#abusers.delete(connection.address);
   }
 
-  /** Whether a request from the address of a connection was authenticated in the last ten minutes. */
+  /**
+   * Whether a request from the address of a connection was authenticated in the last ten minutes.
+   */
   isFromProven(socket: Socket): boolean {
     return this.#isProvenAddress(callerAddress(socket.remoteAddress ?? ''));
   }
 
-  /** Cuts off a caller whose body comes in parts of a few bytes: to take them in costs much more than to send them. */
+  /**
+   * Cuts off a caller whose body comes in parts of a few bytes: to take them in costs much more
+   * than to send them.
+   */
   cutTinyParts(socket: Socket): void {
     this.#close(socket, 'tiny_parts');
   }
@@ -151,7 +191,10 @@ export class ConnectionGuard {
     socket.on('readable', () => this.#read(socket));
   }
 
-  /** Hands what came in to Node in small parts, while the connection is open and its request is read. */
+  /**
+   * Hands what came in to Node in small parts, while the connection is open and its request is
+   * read.
+   */
   #read(socket: Socket): void {
     while (!socket.destroyed) {
       const { request = null } = this.#connections.get(socket) ?? {};
@@ -163,12 +206,16 @@ export class ConnectionGuard {
     }
   }
 
-  /** Closes the connection whose place the next one of this address may take, where there are too many. */
+  /**
+   * Closes the connection whose place the next one of this address may take, where there are too
+   * many.
+   */
   #closeOneTooMany(address: string): void {
     const { connections, connectionsPerAddress } = this.#limits;
     const own = this.#ofAddress.get(address) ?? new Set();
     const isStranger = !this.#isProvenAddress(address);
-    if (isStranger && own.size >= connectionsPerAddress) this.#close(oldestOf(own), 'connections_per_address');
+    if (isStranger && own.size >= connectionsPerAddress)
+      this.#close(oldestOf(own), 'connections_per_address');
     else if (isStranger && this.#strangers.size >= Math.ceil(connections * 0.75))
       this.#close(oldestOf(this.#strangers), 'connections');
     else if (this.#connections.size >= connections)
@@ -190,12 +237,26 @@ export class ConnectionGuard {
   #recordAbuse(address: string): void {
     if (!this.#limits.judgesAddresses || this.#isProvenAddress(address)) return;
     const nowMs = this.#clock.monoMs();
-    const before = this.#abusers.get(address) ?? { sinceMs: nowMs, count: 0, shutOutUntilMs: 0, shutOutForMs: 0 };
+    const before = this.#abusers.get(address) ?? {
+      sinceMs: nowMs,
+      count: 0,
+      shutOutUntilMs: 0,
+      shutOutForMs: 0,
+    };
     const isRecent = nowMs - before.sinceMs < abusesWithinMs;
-    const abuser = { ...before, sinceMs: isRecent ? before.sinceMs : nowMs, count: isRecent ? before.count + 1 : 1 };
+    const abuser = {
+      ...before,
+      sinceMs: isRecent ? before.sinceMs : nowMs,
+      count: isRecent ? before.count + 1 : 1,
+    };
     if (abuser.count < mostAbuses) return remember(this.#abusers, address, abuser);
     const forMs = Math.min(longestShutOutMs, before.shutOutForMs * 2 || shortestShutOutMs);
-    remember(this.#abusers, address, { ...abuser, count: 0, shutOutUntilMs: nowMs + forMs, shutOutForMs: forMs });
+    remember(this.#abusers, address, {
+      ...abuser,
+      count: 0,
+      shutOutUntilMs: nowMs + forMs,
+      shutOutForMs: forMs,
+    });
     for (const socket of this.#ofAddress.get(address) ?? []) this.#close(socket, 'shut_out');
   }
 
@@ -218,7 +279,8 @@ export class ConnectionGuard {
   }
 }
 
-const oldestOf = (sockets: ReadonlySet<Socket>): Socket | undefined => sockets.values().next().value;
+const oldestOf = (sockets: ReadonlySet<Socket>): Socket | undefined =>
+  sockets.values().next().value;
 
 /** Sets a key of a map that forgets its oldest keys. */
 function remember<T>(map: Map<string, T>, key: string, value: T): void {

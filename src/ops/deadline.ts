@@ -24,7 +24,10 @@ export class Deadline {
   }
 }
 
-/** Waits for the end of work that was asked to stop. After `graceMs` it calls `onOver`, which aborts what is left of it. */
+/**
+ * Waits for the end of work that was asked to stop. After `graceMs` it calls `onOver`, which aborts
+ * what is left of it.
+ */
 export async function endWithin(
   clock: Clock,
   graceMs: number,

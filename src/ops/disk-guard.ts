@@ -3,12 +3,22 @@ import type { Logger } from 'pino';
 
 const retryMs = 1000;
 
-/** Whether a step of the store found no space on the disk. SQLite may also need some to read, for a sort. */
+/**
+ * Whether a step of the store found no space on the disk. SQLite may also need some to read, for a
+ * sort.
+ */
 export function isDiskFull(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && (error.code === 'DISK_FULL' || error.code === 'SQLITE_FULL');
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'DISK_FULL' || error.code === 'SQLITE_FULL')
+  );
 }
 
-/** Repeats a step every second as long as the disk is full; DISK_FULL is thrown only once the signal has aborted. */
+/**
+ * Repeats a step every second as long as the disk is full; DISK_FULL is thrown only once the signal
+ * has aborted.
+ */
 export async function repeatWhileDiskIsFull<T>(
   step: () => Promise<T>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
@@ -34,7 +44,10 @@ interface DiskGuardDeps {
   readonly logger: Logger;
 }
 
-/** Says whether the disk of the outbox has the space that must be kept free, and logs when that changes. */
+/**
+ * Says whether the disk of the outbox has the space that must be kept free, and logs when that
+ * changes.
+ */
 export class DiskGuard {
   readonly #deps: DiskGuardDeps;
   #nextCheckMs = Number.NEGATIVE_INFINITY;
@@ -54,8 +67,13 @@ export class DiskGuard {
     const hasSpace = freeBytes >= neededBytes;
     if (hasSpace !== this.#hasSpace) {
       const line = { free_bytes: freeBytes, needed_bytes: neededBytes };
-      if (hasSpace) logger.warn(line, `the disk of the outbox has free space again; before, ${stopped}`);
-      else logger.error(line, `the disk of the outbox is nearly full: ${stopped} until space is freed`);
+      if (hasSpace)
+        logger.warn(line, `the disk of the outbox has free space again; before, ${stopped}`);
+      else
+        logger.error(
+          line,
+          `the disk of the outbox is nearly full: ${stopped} until space is freed`,
+        );
     }
     this.#hasSpace = hasSpace;
     return hasSpace;

@@ -37,10 +37,12 @@ async function openDraft(draft: string): Promise<FileHandle> {
 }
 
 /**
- * Replaces a file in one step: a reader sees the old content or the new one, also after a power loss. The draft has a fixed,
- * hidden name beside the file: after a crash the next write removes it. A file must have one writer only. Another writer of the
- * folder cannot make it write elsewhere: a link in place of the draft is removed, and no link is followed.
- * @param write writes the whole content to the draft, from its start on; when it fails, the file stays as it is
+ * Replaces a file in one step: a reader sees the old content or the new one, also after a power
+ * loss. The draft has a fixed, hidden name beside the file: after a crash the next write removes
+ * it. A file must have one writer only. Another writer of the folder cannot make it write
+ * elsewhere: a link in place of the draft is removed, and no link is followed.
+ * @param write writes the whole content to the draft, from its start on; when it fails, the file
+ * stays as it is
  */
 export async function replaceFile(
   path: string,
@@ -51,7 +53,8 @@ export async function replaceFile(
   const file = await openDraft(draft);
   try {
     // The group first: no other group may read it even for a moment.
-    if (gid !== null && (await file.stat()).gid !== gid) await file.chown(process.getuid?.() ?? -1, gid);
+    if (gid !== null && (await file.stat()).gid !== gid)
+      await file.chown(process.getuid?.() ?? -1, gid);
     await file.chmod(mode);
     await write(file);
   } catch (error) {
@@ -65,13 +68,18 @@ export async function replaceFile(
   await syncFolder(dirname(path));
 }
 
-export async function writeFileAtomically(path: string, text: string, access: FileAccess = onlyOwner): Promise<void> {
+export async function writeFileAtomically(
+  path: string,
+  text: string,
+  access: FileAccess = onlyOwner,
+): Promise<void> {
   await replaceFile(path, (draft) => draft.writeFile(text, 'utf8'), access);
 }
 
 /**
- * Lets a group into a folder of this user; `mode` says how far. A folder of somebody else stays as it is, and a link is followed
- * only where `mayBeLink`: another writer beside it could put one there.
+ * Lets a group into a folder of this user; `mode` says how far. A folder of somebody else stays as
+ * it is, and a link is followed only where `mayBeLink`: another writer beside it could put one
+ * there.
  */
 export async function letGroupIn(
   path: string,
@@ -89,7 +97,9 @@ export async function letGroupIn(
   }
 }
 
-/** Who this process is, whose a folder is, and the command that gives it: for the hint of an error. */
+/**
+ * Who this process is, whose a folder is, and the command that gives it: for the hint of an error.
+ */
 export function howToOpen(folder: string): string {
   const [uid, gid] = [process.getuid?.() ?? 'unknown', process.getgid?.() ?? 'unknown'];
   const command = `as root: install -d -o ${uid} -g ${gid} -m 0700 ${folder}`;
@@ -105,10 +115,16 @@ function ownerOf(folder: string): string {
   }
 }
 
-/** Throws FOLDER_UNUSABLE for a link: who may write beside it could have the worker write anywhere. */
+/**
+ * Throws FOLDER_UNUSABLE for a link: who may write beside it could have the worker write anywhere.
+ */
 export async function requireRealFolder(folder: string): Promise<void> {
   if ((await lstat(folder)).isDirectory()) return;
-  throw new OrderSyncError('FOLDER_UNUSABLE', `${folder} is not a folder: it is a link, or something else`, {
-    hint: 'put the folder itself there, or name the folder that the link leads to in the config',
-  });
+  throw new OrderSyncError(
+    'FOLDER_UNUSABLE',
+    `${folder} is not a folder: it is a link, or something else`,
+    {
+      hint: 'put the folder itself there, or name the folder that the link leads to in the config',
+    },
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * The stops of a running program: each part registers the function that stops it, and `stop` calls these functions in the given
- * order of names.
+ * The stops of a running program: each part registers the function that stops it, and `stop` calls
+ * these functions in the given order of names.
  *
  *   starting   parts register; when `start` fails, it releases what has started, and throws
  *   running    after `start`
@@ -24,7 +24,10 @@ export class Lifecycle<Name extends string = string> {
     else await release();
   }
 
-  /** Runs the start. When it fails, everything that has started is released before the failure is thrown. */
+  /**
+   * Runs the start. When it fails, everything that has started is released before the failure is
+   * thrown.
+   */
   async start<T>(begin: () => Promise<T>): Promise<T> {
     try {
       return await begin();
@@ -33,9 +36,13 @@ export class Lifecycle<Name extends string = string> {
         await this.stop();
       } catch (stopError) {
         // The first failure is the reason. The second must not be lost either.
-        throw new AggregateError([error, stopError], 'The start failed, and so did releasing what had started', {
-          cause: stopError,
-        });
+        throw new AggregateError(
+          [error, stopError],
+          'The start failed, and so did releasing what had started',
+          {
+            cause: stopError,
+          },
+        );
       }
       throw error;
     }
@@ -54,13 +61,16 @@ export class Lifecycle<Name extends string = string> {
   async #releaseAll(): Promise<void> {
     const failures: unknown[] = [];
     const place = ({ name }: { readonly name: Name }): number => this.#order.indexOf(name);
-    for (const { name, release } of this.#releasers.toSorted((left, right) => place(left) - place(right))) {
+    for (const { name, release } of this.#releasers.toSorted(
+      (left, right) => place(left) - place(right),
+    )) {
       try {
         await release();
       } catch (error) {
         failures.push(new Error(`${name} could not be stopped`, { cause: error }));
       }
     }
-    if (failures.length > 0) throw new AggregateError(failures, `${failures.length} parts could not be stopped`);
+    if (failures.length > 0)
+      throw new AggregateError(failures, `${failures.length} parts could not be stopped`);
   }
 }

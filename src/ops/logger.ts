@@ -16,8 +16,9 @@ interface LogStream {
 }
 
 /**
- * Log fields that may contain a key or a delivered code. This is a second protection: the code never puts such values
- * into a log object. pino compares names exactly, so headers are listed as Node and undici write them.
+ * Log fields that may contain a key or a delivered code. This is a second protection: the code
+ * never puts such values into a log object. pino compares names exactly, so headers are listed as
+ * Node and undici write them.
  */
 const secretFields = [
   'authorization',
@@ -45,8 +46,9 @@ const redactedPaths = [
 ];
 
 /**
- * The log of the worker. Each line is written before the call returns: nothing is lost when the process is killed. A
- * line has `level` as a word, `time` as ISO 8601 UTC, `instance` and `version`; on a terminal it is formatted for people.
+ * The log of the worker. Each line is written before the call returns: nothing is lost when the
+ * process is killed. A line has `level` as a word, `time` as ISO 8601 UTC, `instance` and
+ * `version`; on a terminal it is formatted for people.
  */
 export function createLogger(options: LogOptions, stream: LogStream): Logger {
   const pretty = stream.isTTY === true;
@@ -66,7 +68,10 @@ export function createLogger(options: LogOptions, stream: LogStream): Logger {
   return logger;
 }
 
-/** The children of each logger. pino gives every child a level of its own; each component has one, made at the start. */
+/**
+ * The children of each logger. pino gives every child a level of its own; each component has one,
+ * made at the start.
+ */
 const childrenOf = new WeakMap<Logger, readonly Logger[]>();
 
 export function setLogLevel(logger: Logger, level: string): void {
@@ -74,7 +79,11 @@ export function setLogLevel(logger: Logger, level: string): void {
 }
 
 const longestLine = 1000;
-const colours: Readonly<Record<string, string>> = { warn: '\u001b[33m', error: '\u001b[31m', fatal: '\u001b[31m' };
+const colours: Readonly<Record<string, string>> = {
+  warn: '\u001b[33m',
+  error: '\u001b[31m',
+  fatal: '\u001b[31m',
+};
 
 /** What is bought, as people call it. */
 const purchases: Readonly<Record<string, string>> = {
@@ -99,8 +108,9 @@ const unsaid = [
 ];
 
 /**
- * One event of the log for a person at a terminal: its time here, the order that it is about, what happened, then what else is
- * known. Nothing from outside can move the cursor. An error has its stack below.
+ * One event of the log for a person at a terminal: its time here, the order that it is about, what
+ * happened, then what else is known. Nothing from outside can move the cursor. An error has its
+ * stack below.
  */
 function terminalText(json: string): string {
   const event: Readonly<Record<string, unknown>> = JSON.parse(json);
@@ -118,15 +128,20 @@ function terminalText(json: string): string {
     isSaid(message) ? `- ${String(message)}` : null,
     operation === undefined ? state : null,
   ];
-  const details = Object.entries(more).filter(([name, value]) => !unsaid.includes(name) && isSaid(value));
-  const said = details.map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const details = Object.entries(more).filter(
+    ([name, value]) => !unsaid.includes(name) && isSaid(value),
+  );
+  const said = details.map(
+    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
   const text = [...words.filter(isSaid), said.length === 0 ? '' : `(${said.join(', ')})`].join(' ');
   const colour = colours[String(level)];
   const mark = colour === undefined ? '' : `${colour}${String(level).toUpperCase()}\u001b[39m `;
   return `${new Date(String(time)).toTimeString().slice(0, 8)} ${mark}${messageText(text, longestLine)}\n${stackOf(err)}`;
 }
 
-const isSaid = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== 0;
+const isSaid = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== '' && value !== 0;
 
 function outcomeOf(operation: string, state: string): string {
   if (state !== 'fulfilled') return state.replaceAll('_', ' ');

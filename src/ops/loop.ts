@@ -1,20 +1,27 @@
 import type { Clock } from '../core/clock.ts';
 import { isDiskFull } from './disk-guard.ts';
 
-/** The reason of an abort. Without a reason Node creates an error, which costs more than the notification itself. */
+/**
+ * The reason of an abort. Without a reason Node creates an error, which costs more than the
+ * notification itself.
+ */
 const notified = 'notified';
 const fullDiskRetryMs = 1000;
 
 interface LoopOptions {
   readonly clock: Clock;
-  /** One round of the work. Returns the idle delay, in ms: the next round begins after it, or when something notifies. */
+  /**
+   * One round of the work. Returns the idle delay, in ms: the next round begins after it, or when
+   * something notifies.
+   */
   readonly round: (signal: AbortSignal) => Promise<number>;
   readonly endsWithRound?: boolean;
 }
 
 /**
- * Background work: rounds, one after the other, until it is stopped. A round that found no space on the disk has changed
- * nothing and is repeated every second. A notification between two rounds is not lost.
+ * Background work: rounds, one after the other, until it is stopped. A round that found no space on
+ * the disk has changed nothing and is repeated every second. A notification between two rounds is
+ * not lost.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -40,7 +47,8 @@ export class Loop {
   }
 
   start(): void {
-    if (!this.signal.aborted) this.#running ??= this.#run().catch((error: unknown) => this.fail(error));
+    if (!this.signal.aborted)
+      this.#running ??= this.#run().catch((error: unknown) => this.fail(error));
   }
 
   /** Something may be due: the next round begins at once. */

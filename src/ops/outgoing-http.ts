@@ -30,8 +30,10 @@ export interface OutgoingConnections {
 }
 
 /**
- * Opens connections to an origin (scheme, host and port): real ones in production, simulated ones in the simulation.
- * @param options.kept so many connections are used for more than one request each; 0: one, for one request
+ * Opens connections to an origin (scheme, host and port): real ones in production, simulated ones
+ * in the simulation.
+ * @param options.kept so many connections are used for more than one request each; 0: one, for one
+ * request
  * @param options.ca certificates in PEM that are trusted in the place of the known authorities
  */
 export type OpenConnections = (
@@ -39,7 +41,9 @@ export type OpenConnections = (
   options: { readonly connectMs: number; readonly kept: number; readonly ca?: string | undefined },
 ) => OutgoingConnections;
 
-/** Real connections. They verify certificates, and have no deadline of their own after the connect. */
+/**
+ * Real connections. They verify certificates, and have no deadline of their own after the connect.
+ */
 export const openConnections: OpenConnections = (origin, { connectMs, kept, ca }) =>
   new Pool(origin, {
     connections: Math.max(1, kept),
@@ -50,5 +54,10 @@ export const openConnections: OpenConnections = (origin, { connectMs, kept, ca }
     headersTimeout: 0,
     bodyTimeout: 0,
     // Set here, because NODE_TLS_REJECT_UNAUTHORIZED could turn verification off.
-    connect: { timeout: connectMs, rejectUnauthorized: true, allowH2: false, ...(ca === undefined ? {} : { ca }) },
+    connect: {
+      timeout: connectMs,
+      rejectUnauthorized: true,
+      allowH2: false,
+      ...(ca === undefined ? {} : { ca }),
+    },
   });

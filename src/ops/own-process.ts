@@ -6,20 +6,34 @@ import { messageOf } from '../core/message-text.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 
 type Jobs = Readonly<Record<string, (...values: never[]) => unknown>>;
-type Failure = Pick<OrderSyncError, 'message' | 'hint'> & { readonly code: OrderSyncErrorCode | undefined };
+type Failure = Pick<OrderSyncError, 'message' | 'hint'> & {
+  readonly code: OrderSyncErrorCode | undefined;
+};
 type Answer<Result> = { readonly result: Result } | { readonly failed: Failure };
 
 /**
- * Does each job in a process of its own: this one continues meanwhile. It rejects with the error of that process.
- * @param program the source file of the program, which calls `answerOneJob`. In the bundle it is a file beside the program
- * @returns takes values that are sent as JSON, as is the result, and a signal that ends that process at once
+ * Does each job in a process of its own: this one continues meanwhile. It rejects with the error of
+ * that process.
+ * @param program the source file of the program, which calls `answerOneJob`. In the bundle it is a
+ * file beside the program
+ * @returns takes values that are sent as JSON, as is the result, and a signal that ends that
+ * process at once
  */
 export function ownProcess<All extends Jobs>(program: string) {
   const bundled = join(import.meta.dirname, '..', `${basename(program, '.ts')}.js`);
   const stdio: StdioOptions = ['ignore', 'ignore', 'ignore', 'ipc'];
-  return async <Job extends keyof All>(job: Job, values: Parameters<All[Job]>, signal?: AbortSignal) => {
+  return async <Job extends keyof All>(
+    job: Job,
+    values: Parameters<All[Job]>,
+    signal?: AbortSignal,
+  ) => {
     const { promise, resolve, reject } = Promise.withResolvers<Answer<ReturnType<All[Job]>>>();
-    const options: ForkOptions = { execArgv: [], stdio, killSignal: 'SIGKILL', ...(signal && { signal }) };
+    const options: ForkOptions = {
+      execArgv: [],
+      stdio,
+      killSignal: 'SIGKILL',
+      ...(signal && { signal }),
+    };
     const child = fork(existsSync(program) ? program : bundled, [], options);
     child.once('message', resolve);
     child.once('error', reject);

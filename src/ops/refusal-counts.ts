@@ -4,8 +4,8 @@ import type { Clock } from '../core/clock.ts';
 const minuteMs = 60_000;
 
 /**
- * Counts what was refused to callers, by reason. The first of a reason is logged at once, then all of a minute in one line: a
- * flood of refusals is no flood of the log.
+ * Counts what was refused to callers, by reason. The first of a reason is logged at once, then all
+ * of a minute in one line: a flood of refusals is no flood of the log.
  */
 export class RefusalCounts {
   readonly #clock: Clock;
@@ -36,7 +36,11 @@ export class RefusalCounts {
     this.#ofMinute.set(reason, before + 1);
     this.#warns ||= warns;
     if (this.#stopping.signal.aborted) return;
-    if (before === 0) this.#logger.warn({ reason, ...details }, 'refused a caller: others are counted for a minute');
+    if (before === 0)
+      this.#logger.warn(
+        { reason, ...details },
+        'refused a caller: others are counted for a minute',
+      );
     this.#minute ??= this.#sumUp();
   }
 
@@ -52,7 +56,10 @@ export class RefusalCounts {
 
   async #sumUp(): Promise<void> {
     await this.#clock.sleep(minuteMs, this.#stopping.signal);
-    this.#logger.warn({ refused: Object.fromEntries(this.#ofMinute) }, 'refused callers in the last minute');
+    this.#logger.warn(
+      { refused: Object.fromEntries(this.#ofMinute) },
+      'refused callers in the last minute',
+    );
     this.#ofMinute = new Map();
     this.#warns = false;
     this.#minute = null;

@@ -13,7 +13,10 @@ const runFileSchema = z.object({
   control_token: z.string().optional(),
 });
 
-/** How the command line finds a running worker. A hint only: whether a worker runs, its database lock decides. */
+/**
+ * How the command line finds a running worker. A hint only: whether a worker runs, its database
+ * lock decides.
+ */
 type RunFile = z.infer<typeof runFileSchema>;
 
 const nameIn = (dataDir: string): string => join(dataDir, 'run.json');
@@ -23,7 +26,10 @@ export async function writeRunFile(dataDir: string, run: RunFile): Promise<void>
   await writeFileAtomically(nameIn(dataDir), `${JSON.stringify(run, null, 2)}\n`);
 }
 
-/** The file of the last start, or null. Its worker may have been killed since: check that it answers. */
+/**
+ * The file of the last start, or null. Its worker may have been killed since: check that it
+ * answers.
+ */
 export function readRunFile(dataDir: string): RunFile | null {
   try {
     const parsed = runFileSchema.safeParse(JSON.parse(readFileSync(nameIn(dataDir), 'utf8')));

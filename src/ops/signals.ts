@@ -1,7 +1,10 @@
 /** Containers send SIGTERM to stop a process, terminals send SIGINT. */
 const stopSignalNames = ['SIGTERM', 'SIGINT'] as const;
 
-/** A second signal ends the process at once: the outbox makes that safe. `release` removes the handlers, too. */
+/**
+ * A second signal ends the process at once: the outbox makes that safe. `release` removes the
+ * handlers, too.
+ */
 export function listenForStop() {
   const abort = new AbortController();
   const release = () => {
@@ -15,7 +18,10 @@ export function listenForStop() {
   return { signal: abort.signal, release };
 }
 
-/** SIGHUP asks for a reload and does not end the process; one during the start is remembered until `listen`. */
+/**
+ * SIGHUP asks for a reload and does not end the process; one during the start is remembered until
+ * `listen`.
+ */
 export function listenForReload() {
   let handler: (() => void) | null = null;
   let isPending = false;

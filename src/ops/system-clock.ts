@@ -5,7 +5,10 @@ import { ClockSteps } from '../core/time/wall-clock.ts';
 /** 2^31 - 1 ms, a little under 25 days. Node fires a longer timer at once. */
 const longestTimerMs = 2_147_483_647;
 
-/** `process.hrtime` counts from the start of the machine: processes can compare values while `bootId` is the same. */
+/**
+ * `process.hrtime` counts from the start of the machine: processes can compare values while
+ * `bootId` is the same.
+ */
 export class SystemClock implements Clock {
   readonly bootId: string | undefined;
 
@@ -56,9 +59,10 @@ function readBootId(): string | undefined {
 export const systemRandom: Random = () => Math.random();
 
 /**
- * The clock of the machine, except that its wall time does not jump by itself. After a step of the machine's wall clock it
- * continues as if there had been none, until the step is accepted. So the stored times can be moved first: no part of the
- * worker ever compares a time from before the step with one from after it.
+ * The clock of the machine, except that its wall time does not jump by itself. After a step of the
+ * machine's wall clock it continues as if there had been none, until the step is accepted. So the
+ * stored times can be moved first: no part of the worker ever compares a time from before the step
+ * with one from after it.
  */
 export class ContinuousClock implements Clock {
   readonly #machine: Clock;
@@ -85,7 +89,9 @@ export class ContinuousClock implements Clock {
     return this.#machine.sleep(ms, signal);
   }
 
-  /** By how much the machine's wall clock has stepped, in ms, if that was not accepted yet; else 0. */
+  /**
+   * By how much the machine's wall clock has stepped, in ms, if that was not accepted yet; else 0.
+   */
   pendingStepMs(): number {
     return this.#read().stepMs;
   }

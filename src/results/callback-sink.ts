@@ -14,8 +14,14 @@ interface CallbackDeps extends Pick<PostDeps, 'clock' | 'version' | 'connect'> {
   readonly retryTimeScale: number;
 }
 
-/** The delay after each failure, as Standard Webhooks recommends: about three days, then the delivery is given up. */
-const retryDelaysMs = [5000, ...[5, 30, 120, 300, 600, 840, 1200, 1440].map((minutes) => minutes * 60_000)];
+/**
+ * The delay after each failure, as Standard Webhooks recommends: about three days, then the
+ * delivery is given up.
+ */
+const retryDelaysMs = [
+  5000,
+  ...[5, 30, 120, 300, 600, 840, 1200, 1440].map((minutes) => minutes * 60_000),
+];
 export const callbackSinkName = (endpoint: string): string => `callback:${endpoint}`;
 
 /** Posts each result to a receiver, signed, at least once; `postSigned` says what confirms it. */

@@ -18,8 +18,14 @@ import type { Store } from '../store/store.ts';
 import { type FileSink, type Postponed, retryDelayMs } from './delivery-loop.ts';
 import type { ResultFolder } from './result-folder.ts';
 
-/** @throws OrderSyncError NOT_FOUND when the file is not kept any more; REFUSED when it is another file now */
-export type ReadOriginal = (file: DueCsvFile, use: (csv: OriginalCsv) => Promise<void>) => Promise<void>;
+/**
+ * @throws OrderSyncError NOT_FOUND when the file is not kept any more; REFUSED when it is another
+ * file now
+ */
+export type ReadOriginal = (
+  file: DueCsvFile,
+  use: (csv: OriginalCsv) => Promise<void>,
+) => Promise<void>;
 
 interface CsvSinkDeps {
   readonly store: Pick<Store, 'results'>;
@@ -31,14 +37,18 @@ interface CsvSinkDeps {
 /** Beside the folders of the sources. */
 export const csvResultFolder = 'files';
 
-/** A file is moved to the archive after its rows are in the outbox: until then it is not found there. */
+/**
+ * A file is moved to the archive after its rows are in the outbox: until then it is not found
+ * there.
+ */
 const triesToFind = 3;
 /** A large file must not delay orders: of the time, at most a quarter is spent on it. */
 const pausePerWork = 3;
 
 /**
- * Writes each CSV order file back as CSV, into `<results>/files/`: its rows as they came, with the result of each. A file is
- * written when the worker has nothing more to do for any of its rows, and again when a result changes.
+ * Writes each CSV order file back as CSV, into `<results>/files/`: its rows as they came, with the
+ * result of each. A file is written when the worker has nothing more to do for any of its rows, and
+ * again when a result changes.
  */
 export class CsvSink implements FileSink {
   readonly name = csvSinkName;
@@ -57,7 +67,9 @@ export class CsvSink implements FileSink {
       return { waitMs: null, why: 'waits for the results of its rows' };
     const write = async (csv: OriginalCsv): Promise<void> =>
       await folder.replace(csvResultFolder, csvResultName(due.fileId, due.name), async (draft) => {
-        const texts = csvTexts(csv, due.delimiter, (from, to) => csvFiles.results(due.requestId, from, to));
+        const texts = csvTexts(csv, due.delimiter, (from, to) =>
+          csvFiles.results(due.requestId, from, to),
+        );
         for (;;) {
           signal.throwIfAborted();
           const { value, done } = await this.#paced(() => texts.next(), signal);
@@ -67,7 +79,11 @@ export class CsvSink implements FileSink {
       });
     await readOriginal(due, write).catch((error: unknown) => {
       if (!hasCode(error, 'NOT_FOUND') && !hasCode(error, 'REFUSED')) throw error;
-      throw new DeliveryError(error.message, { reason: error.code, refusesResult: true, cause: error });
+      throw new DeliveryError(error.message, {
+        reason: error.code,
+        refusesResult: true,
+        cause: error,
+      });
     });
   }
 
@@ -95,8 +111,15 @@ type ResultsOfRows = (fromRow: number, toRow: number) => Promise<ReadonlyMap<num
 /** So many rows are looked up and written in one step. */
 const rowsAtOnce = 100;
 
-/** Yields the text of a CSV result: the records of the order file, each row with the cells of its result. */
-async function* csvTexts(csv: OriginalCsv, delimiter: string, results: ResultsOfRows): AsyncGenerator<string> {
+/**
+ * Yields the text of a CSV result: the records of the order file, each row with the cells of its
+ * result.
+ */
+async function* csvTexts(
+  csv: OriginalCsv,
+  delimiter: string,
+  results: ResultsOfRows,
+): AsyncGenerator<string> {
   const render = (rows: readonly (readonly string[])[]): string =>
     stringify(
       rows.map((row) => [...row]),
@@ -116,8 +139,13 @@ async function* csvTexts(csv: OriginalCsv, delimiter: string, results: ResultsOf
         if (isAlone || (record.isBlank && record.cells.length < 2)) return record.cells;
         if (width === null) {
           width = record.cells.length;
-          kept = [...record.cells.keys()].filter((index) => !isCsvResultColumn(record.cells[index] ?? ''));
-          return [...kept.map((index) => withoutFormula(record.cells[index] ?? '')), ...csvResultColumns];
+          kept = [...record.cells.keys()].filter(
+            (index) => !isCsvResultColumn(record.cells[index] ?? ''),
+          );
+          return [
+            ...kept.map((index) => withoutFormula(record.cells[index] ?? '')),
+            ...csvResultColumns,
+          ];
         }
         return rowOf(record, found.get(record.lineNumber), kept, width);
       });
@@ -126,7 +154,10 @@ async function* csvTexts(csv: OriginalCsv, delimiter: string, results: ResultsOf
   }
 }
 
-/** A row with too few or too many cells keeps them, and its result stands under the right columns if it can. */
+/**
+ * A row with too few or too many cells keeps them, and its result stands under the right columns if
+ * it can.
+ */
 function rowOf(
   { cells }: OriginalRecord,
   line: ResultLine | undefined,

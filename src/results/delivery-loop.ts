@@ -17,12 +17,15 @@ interface AnySink {
   /** Deliveries are recorded under this name: it must not change. */
   readonly name: string;
   /**
-   * The delay before the next try after this many failures in a row, in ms; null gives the delivery up and flags it for
-   * review. Without this method a delivery is retried forever, at least every five minutes.
+   * The delay before the next try after this many failures in a row, in ms; null gives the delivery
+   * up and flags it for review. Without this method a delivery is retried forever, at least every
+   * five minutes.
    * @param error what the last try was rejected with
    */
   retryDelayMs?(failures: number, error: unknown): number | null;
-  /** How long a stop waits for due deliveries, in ms. Without it, a stop waits until each was tried. */
+  /**
+   * How long a stop waits for due deliveries, in ms. Without it, a stop waits until each was tried.
+   */
   readonly stopGraceMs?: number;
 }
 
@@ -30,9 +33,10 @@ interface AnySink {
 export interface Sink extends AnySink {
   /**
    * Resolves when the sink has stored the result durably. The same result may be delivered again.
-   * @returns `no_call` when nothing of the result was to be told, so nothing is known about the receiver; a `Postponed` when it
-   * shall be told later, and no call was made either
-   * @throws an error that `failureOf` understands, where the sink can say more than a message about the failure
+   * @returns `no_call` when nothing of the result was to be told, so nothing is known about the
+   * receiver; a `Postponed` when it shall be told later, and no call was made either
+   * @throws an error that `failureOf` understands, where the sink can say more than a message about
+   * the failure
    */
   deliver(document: ResultDocument, delivery: Delivery): Promise<DeliveryEnd>;
 }
@@ -52,7 +56,10 @@ export interface Postponed {
   readonly why: string;
 }
 
-/** One version of a result on its way to one sink. `confirmed` is the text that `confirm` kept for this order and sink. */
+/**
+ * One version of a result on its way to one sink. `confirmed` is the text that `confirm` kept for
+ * this order and sink.
+ */
 export interface Delivery extends Omit<DueDelivery, 'requestId' | 'tries' | 'document'>, Calls {}
 
 interface Calls {
@@ -84,9 +91,10 @@ interface Due extends Pick<DueDelivery, 'requestId' | 'version' | 'tries'> {
 }
 
 /**
- * Delivers results to one sink, at least once each. Deliveries have an outbox of their own: a failed one is retried and
- * never affects buying. The same result is delivered with the same bytes. The versions of one result never overtake each
- * other: a result has one delivery under way at most.
+ * Delivers results to one sink, at least once each. Deliveries have an outbox of their own: a
+ * failed one is retried and never affects buying. The same result is delivered with the same bytes.
+ * The versions of one result never overtake each other: a result has one delivery under way at
+ * most.
  */
 export class DeliveryLoop {
   readonly #deps: DeliveryDeps & { readonly sink: Sink | FileSink };
@@ -120,7 +128,10 @@ export class DeliveryLoop {
     this.#loop.start();
   }
 
-  /** Delivers the due results, then stops; after the grace of the sink, or while it is paused, the rest stays due. */
+  /**
+   * Delivers the due results, then stops; after the grace of the sink, or while it is paused, the
+   * rest stays due.
+   */
   async stop(): Promise<void> {
     const { sink, clock } = this.#deps;
     const ended = this.#loop.stop();
@@ -152,7 +163,8 @@ export class DeliveryLoop {
       }
       if (started) continue;
       if (!this.#loop.signal.aborted) return await this.#idleMs();
-      // The last calls before the stop may have made results due, also one that was under way until now.
+      // The last calls before the stop may have made results due, also one that was under way until
+      // now.
       if (this.#taken.size === 0) return 0;
       await this.#queue.onIdle();
     }
@@ -162,8 +174,10 @@ export class DeliveryLoop {
   async #startDue(): Promise<boolean> {
     const { store, sink } = this.#deps;
     const isIdle = this.#pause.isPaused && this.#taken.size === 0;
-    // The last result was closed without a call, or the worker died between its delivery and the end of the pause.
-    if (isIdle && (await store.results.nextDeliveryAt(sink.name)) === null) await this.#pause.endUnneeded();
+    // The last result was closed without a call, or the worker died between its delivery and the
+    // end of the pause.
+    if (isIdle && (await store.results.nextDeliveryAt(sink.name)) === null)
+      await this.#pause.endUnneeded();
     const { isProbing } = this.#pause;
     if (this.#pause.waitMs() > 0) return false;
     if (isProbing && this.#taken.size > 0) {
@@ -242,8 +256,10 @@ export class DeliveryLoop {
       }
     };
     const of = { requestId, sink: sink.name };
-    const confirm = async (events: string) => await recorded(store.results.confirmEvents({ ...of, events }));
-    const keepNotePosts = async (posts: string) => await recorded(store.results.keepNotePosts({ ...of, posts }));
+    const confirm = async (events: string) =>
+      await recorded(store.results.confirmEvents({ ...of, events }));
+    const keepNotePosts = async (posts: string) =>
+      await recorded(store.results.keepNotePosts({ ...of, posts }));
     let end: DeliveryEnd;
     try {
       end = await delivery.deliver({ signal, confirm, keepNotePosts });
@@ -256,7 +272,13 @@ export class DeliveryLoop {
     }
     if (typeof end === 'object') {
       const retryAtMs = end.waitMs === null ? neverMs : clock.wallMs() + end.waitMs;
-      return await store.results.failDelivery({ ...of, version, error: end.why, retryAtMs, countsTry: false });
+      return await store.results.failDelivery({
+        ...of,
+        version,
+        error: end.why,
+        retryAtMs,
+        countsTry: false,
+      });
     }
     await store.results.closeDelivery({ ...of, version, nowMs: clock.wallMs() });
     if (end === 'no_call') return;
@@ -282,14 +304,20 @@ export class DeliveryLoop {
       onDeliveryEnded?.(sink.name, 'failed');
       return;
     }
-    const delayMs = sink.retryDelayMs === undefined ? retryDelayMs(tries) : sink.retryDelayMs(tries + 1, error);
+    const delayMs =
+      sink.retryDelayMs === undefined ? retryDelayMs(tries) : sink.retryDelayMs(tries + 1, error);
     onDeliveryEnded?.(sink.name, delayMs === null ? 'given_up' : 'failed');
     if (delayMs === null) {
       await store.results.giveUpDelivery({ ...failed, reason, nowMs: clock.wallMs() });
-      const advice = 'gave up delivering a result: it is retried only when the result changes or a person asks for it';
+      const advice =
+        'gave up delivering a result: it is retried only when the result changes or a person asks for it';
       logger.error({ ...line, tries: tries + 1 }, advice);
     } else {
-      await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs, countsTry });
+      await store.results.failDelivery({
+        ...failed,
+        retryAtMs: clock.wallMs() + delayMs,
+        countsTry,
+      });
       const text = countsTry ? 'a result could not be delivered' : 'a result is delivered later';
       logger[countsTry ? 'error' : 'info']({ ...line, retry_in_ms: delayMs }, text);
     }

@@ -25,8 +25,9 @@ const pausePerWork = 3;
 const named = z.object({ source: z.string(), order_id: z.string() });
 
 /**
- * Removes the files of results that are older than `keepDays` and not needed any more: their orders are settled, and were
- * delivered everywhere, for so long. Files that are no results stay. The outbox still has every result.
+ * Removes the files of results that are older than `keepDays` and not needed any more: their orders
+ * are settled, and were delivered everywhere, for so long. Files that are no results stay. The
+ * outbox still has every result.
  */
 export async function removeOldResults(deps: OldResultsDeps, signal: AbortSignal): Promise<void> {
   const { clock, logger, folder, apiClock, keepDays } = deps;
@@ -56,7 +57,11 @@ export async function removeOldResults(deps: OldResultsDeps, signal: AbortSignal
   if (removed > 0) logger.info({ removed }, 'old results were removed');
 }
 
-async function isNeeded(deps: OldResultsDeps, { subfolder, name }: ResultFile, beforeMs: number): Promise<boolean> {
+async function isNeeded(
+  deps: OldResultsDeps,
+  { subfolder, name }: ResultFile,
+  beforeMs: number,
+): Promise<boolean> {
   const { store, folder } = deps;
   const fileId = subfolder === csvResultFolder ? fileIdOfCsvResult(name) : null;
   if (fileId !== null) return await store.results.csvFiles.isNeeded(fileId, beforeMs);
@@ -64,6 +69,11 @@ async function isNeeded(deps: OldResultsDeps, { subfolder, name }: ResultFile, b
   const order = named.safeParse(parseExactJson(await folder.read(subfolder, name)));
   if (!order.success || order.data.source !== subfolder) return true;
   // It has the name of another file: somebody made a copy.
-  if (![true, false].some((sharesName) => resultFileName(order.data, sharesName) === name)) return true;
-  return await store.results.isNeeded({ source: order.data.source, orderId: order.data.order_id, beforeMs });
+  if (![true, false].some((sharesName) => resultFileName(order.data, sharesName) === name))
+    return true;
+  return await store.results.isNeeded({
+    source: order.data.source,
+    orderId: order.data.order_id,
+    beforeMs,
+  });
 }

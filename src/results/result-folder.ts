@@ -1,6 +1,20 @@
-import { type FileHandle, lstat, mkdir, opendir, readdir, readFile, unlink } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  opendir,
+  readdir,
+  readFile,
+  unlink,
+} from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FileAccess, letGroupIn, replaceFile, requireRealFolder, syncFolder } from '../ops/files.ts';
+import {
+  type FileAccess,
+  letGroupIn,
+  replaceFile,
+  requireRealFolder,
+  syncFolder,
+} from '../ops/files.ts';
 import { renderResultDocument, resultFileName } from '../core/result/result-document.ts';
 import { folderSinkName } from '../store/results/due-results.ts';
 import type { Sink } from './delivery-loop.ts';
@@ -16,7 +30,10 @@ function folderModeFor({ mode }: FileAccess): number {
 
 export type ResultFile = { readonly subfolder: string; readonly name: string };
 
-/** The folder of results. Writes files into its subfolders, for the readers that the configuration names. */
+/**
+ * The folder of results. Writes files into its subfolders, for the readers that the configuration
+ * names.
+ */
 export class ResultFolder {
   readonly #path: string;
   readonly #access: FileAccess;
@@ -34,7 +51,11 @@ export class ResultFolder {
    * Replaces one file in one step: a reader sees the old content or the new one.
    * @throws OrderSyncError FOLDER_UNUSABLE when the subfolder is a link; errors of the file system
    */
-  async replace(subfolder: string, name: string, write: (draft: FileHandle) => Promise<void>): Promise<void> {
+  async replace(
+    subfolder: string,
+    name: string,
+    write: (draft: FileHandle) => Promise<void>,
+  ): Promise<void> {
     const folder = join(this.#path, subfolder);
     const path = join(folder, name);
     await this.#removing.get(path);
@@ -53,13 +74,18 @@ export class ResultFolder {
     }
   }
 
-  /** The files that were written before a time, by their subfolder and name; not those of others: links, drafts. */
+  /**
+   * The files that were written before a time, by their subfolder and name; not those of others:
+   * links, drafts.
+   */
   async *writtenBefore(timeMs: number): AsyncGenerator<ResultFile> {
     for (const folder of await readdir(this.#path, { withFileTypes: true })) {
       if (!folder.isDirectory()) continue;
       const subfolder = folder.name;
       for await (const { name } of await opendir(join(this.#path, subfolder))) {
-        const isOld = !name.startsWith('.') && (await wasWrittenBefore(join(this.#path, subfolder, name), timeMs));
+        const isOld =
+          !name.startsWith('.') &&
+          (await wasWrittenBefore(join(this.#path, subfolder, name), timeMs));
         if (isOld) yield { subfolder, name };
       }
     }
@@ -69,8 +95,15 @@ export class ResultFolder {
     return readFile(join(this.#path, subfolder, name), 'utf8');
   }
 
-  /** Removes a file that nobody needs, and is not written anew meanwhile: a result delivered then would be lost. */
-  async remove({ subfolder, name }: ResultFile, timeMs: number, isNeeded: () => Promise<boolean>): Promise<boolean> {
+  /**
+   * Removes a file that nobody needs, and is not written anew meanwhile: a result delivered then
+   * would be lost.
+   */
+  async remove(
+    { subfolder, name }: ResultFile,
+    timeMs: number,
+    isNeeded: () => Promise<boolean>,
+  ): Promise<boolean> {
     const path = join(this.#path, subfolder, name);
     if (this.#writing.has(path)) return false;
     const { promise: removed, resolve: end } = Promise.withResolvers<void>();
@@ -87,7 +120,8 @@ export class ResultFolder {
 
   async #ensure(folder: string): Promise<void> {
     if (this.#ready.has(folder)) return;
-    if ((await mkdir(folder, { recursive: true, mode: leastFolderMode })) !== undefined) await syncFolder(this.#path);
+    if ((await mkdir(folder, { recursive: true, mode: leastFolderMode })) !== undefined)
+      await syncFolder(this.#path);
     const isRoot = folder === this.#path;
     if (!isRoot) await requireRealFolder(folder);
     await letGroupIn(folder, { gid: this.#access.gid, mode: folderModeFor(this.#access) }, isRoot);
@@ -101,7 +135,9 @@ async function wasWrittenBefore(path: string, timeMs: number): Promise<boolean> 
   return stats !== null && stats.isFile() && stats.mtimeMs < timeMs;
 }
 
-/** Writes `<folder>/<source>/<order_id>.json`; see `resultFileName` for ids that are no safe names. */
+/**
+ * Writes `<folder>/<source>/<order_id>.json`; see `resultFileName` for ids that are no safe names.
+ */
 export const folderSink = (folder: ResultFolder): Sink => ({
   name: folderSinkName,
   deliver: async (document, { sharesName }) => {

@@ -20,14 +20,18 @@ const callbacks = listOf(
   20,
   'Endpoints to which results are posted, signed with the Standard Webhooks scheme. See docs/callback.md.',
   {
-    name: keyName.describe('The name of this endpoint in logs and deliveries, as `callback:<name>`.'),
+    name: keyName.describe(
+      'The name of this endpoint in logs and deliveries, as `callback:<name>`.',
+    ),
     url: httpUrl.describe(
       'Where results are posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
     ),
     secrets: secretsOf(1, 5, 'A secret: `whsec_` and base64 of 24 to 64 bytes.').describe(
       'The secrets that sign each post. During a rotation, list the old and the new one.',
     ),
-    sources: orNull(someSources).describe('Only results of these sources are posted. Unset: those of every source.'),
+    sources: orNull(someSources).describe(
+      'Only results of these sources are posted. Unset: those of every source.',
+    ),
     events: orNull(z.array(z.enum(resultEventTypes)).min(1).max(resultEventTypes.length)).describe(
       'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: the result itself at each change.',
     ),
@@ -78,7 +82,15 @@ export const alertsSection = listOf(
   },
 );
 
-/** How often an alert is posted at most, and how long a post may take; `scale` shortens the first in trials. */
-export const alertPace = (scale: number) => ({ intervalMs: 900_000 * scale, connectMs: 5000, totalMs: 15_000 });
+/**
+ * How often an alert is posted at most, and how long a post may take; `scale` shortens the first in
+ * trials.
+ */
+export const alertPace = (scale: number) => ({
+  intervalMs: 900_000 * scale,
+  connectMs: 5000,
+  totalMs: 15_000,
+});
 
-export type AlertSettings = Omit<z.output<typeof alertsSection>[number], 'allowHttp'> & ReturnType<typeof alertPace>;
+export type AlertSettings = Omit<z.output<typeof alertsSection>[number], 'allowHttp'> &
+  ReturnType<typeof alertPace>;

@@ -9,7 +9,10 @@ import { type OpenConnections, openConnections } from '../ops/outgoing-http.ts';
 export interface PostReceiver {
   /** Often a secret: an address of Slack lets its holder post. */
   readonly url: string;
-  /** `whsec_` and base64, each. Every post is signed with all of them, so one can be replaced; none: it is not signed. */
+  /**
+   * `whsec_` and base64, each. Every post is signed with all of them, so one can be replaced; none:
+   * it is not signed.
+   */
   readonly secrets: readonly string[];
   readonly connectMs: number;
   /** From the start of a post to the status of its answer. */
@@ -30,8 +33,8 @@ export interface PostDeps {
 const answerBytes = 16_384;
 
 /**
- * Posts a JSON body, signed by the Standard Webhooks scheme. Only a 2xx resolves. A redirect is never followed: its address
- * is one that nobody configured.
+ * Posts a JSON body, signed by the Standard Webhooks scheme. Only a 2xx resolves. A redirect is
+ * never followed: its address is one that nobody configured.
  * @param message `id`: the same at each try of one message
  * @throws DeliveryError
  */
@@ -42,7 +45,8 @@ export async function postSigned(
 ): Promise<void> {
   const { origin, pathname, search } = new URL(url);
   const deadline = new Deadline(clock, totalMs, signal);
-  // One connection for each post: the rest of an earlier answer is never read as the answer to this post.
+  // One connection for each post: the rest of an earlier answer is never read as the answer to this
+  // post.
   const connections = connect(origin, { connectMs, kept: 0 });
   try {
     const answer = await connections.request({
@@ -57,7 +61,9 @@ export async function postSigned(
       body,
     });
     // The status decides. The body is read only to let the receiver finish its answer.
-    await answer.body.dump({ limit: answerBytes, signal: AbortSignal.timeout(1000) }).catch(() => undefined);
+    await answer.body
+      .dump({ limit: answerBytes, signal: AbortSignal.timeout(1000) })
+      .catch(() => undefined);
     if (answer.statusCode >= 200 && answer.statusCode < 300) return;
     const { statusCode, headers: given } = answer;
     throw refusal(statusCode, retryAfterMs(plainHeaders(given), clock.wallMs()), configKey);
@@ -89,12 +95,21 @@ function refusal(status: number, askedMs: number | null, configKey: string): Del
 
 /** The code of a network error. Its message is not shown: it may repeat parts of the request. */
 function reasonOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string')
+    return error.code;
   return error instanceof Error ? error.name : 'unknown';
 }
 
-/** The headers of the Standard Webhooks scheme (standardwebhooks.com). By the id the receiver recognises a repetition. */
-function messageHeaders(secrets: readonly string[], id: string, body: string, nowMs: number): Record<string, string> {
+/**
+ * The headers of the Standard Webhooks scheme (standardwebhooks.com). By the id the receiver
+ * recognises a repetition.
+ */
+function messageHeaders(
+  secrets: readonly string[],
+  id: string,
+  body: string,
+  nowMs: number,
+): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000));
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

@@ -15,14 +15,18 @@ interface PauseDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly sink: string;
-  /** So many results in a row fail, with no success between, before the sink counts as broken. Default: 3, one may be a bad result. */
+  /**
+   * So many results in a row fail, with no success between, before the sink counts as broken.
+   * Default: 3, one may be a bad result.
+   */
   readonly failuresToPause?: number | undefined;
 }
 
 /**
- * The breaker of a sink, on disk and in the log. After failures of different results in a row the sink is paused: one delivery
- * at a time is tried, from every second up to every five minutes. The first success ends the pause, and so does the end of the
- * last delivery that waits for it. A receiver that asks for time (`Retry-After`) gets it, and is then tried with one, too.
+ * The breaker of a sink, on disk and in the log. After failures of different results in a row the
+ * sink is paused: one delivery at a time is tried, from every second up to every five minutes. The
+ * first success ends the pause, and so does the end of the last delivery that waits for it. A
+ * receiver that asks for time (`Retry-After`) gets it, and is then tried with one, too.
  */
 export class SinkPause {
   readonly #deps: PauseDeps;
@@ -32,7 +36,13 @@ export class SinkPause {
   constructor(deps: PauseDeps) {
     this.#deps = deps;
     const { clock, random, failuresToPause: opensAfter = 3 } = deps;
-    this.#breaker = new Breaker({ clock, random, opensAfter, firstMs: firstTrialMs, mostMs: 300_000 });
+    this.#breaker = new Breaker({
+      clock,
+      random,
+      opensAfter,
+      firstMs: firstTrialMs,
+      mostMs: 300_000,
+    });
   }
 
   /** Continues a pause of an earlier run, once. Called before anything else. */
@@ -57,7 +67,9 @@ export class SinkPause {
     return this.#breaker.forMs !== null;
   }
 
-  /** Whether only one delivery may be under way, to find out whether the sink takes results again. */
+  /**
+   * Whether only one delivery may be under way, to find out whether the sink takes results again.
+   */
   get isProbing(): boolean {
     return this.#breaker.state !== 'closed';
   }
@@ -67,9 +79,15 @@ export class SinkPause {
     await this.#end(isProbe, 'this sink takes results again');
   }
 
-  /** Nothing waits for the sink any more, so no probe can end its pause: the next result finds out whether it works. */
+  /**
+   * Nothing waits for the sink any more, so no probe can end its pause: the next result finds out
+   * whether it works.
+   */
   async endUnneeded(): Promise<void> {
-    await this.#end(false, 'nothing waits for this sink any more: it is tried again with the next result');
+    await this.#end(
+      false,
+      'nothing waits for this sink any more: it is tried again with the next result',
+    );
   }
 
   async #end(isTrial: boolean, message: string): Promise<void> {
@@ -87,8 +105,15 @@ export class SinkPause {
     logger.info({ sink, paused_ms: forMs }, message);
   }
 
-  /** A delivery failed, not because of its result. It counts as a try unless the sink is paused or limits the rate. */
-  async fails(requestId: number, error: unknown, isProbe: boolean): Promise<{ countsTry: boolean }> {
+  /**
+   * A delivery failed, not because of its result. It counts as a try unless the sink is paused or
+   * limits the rate.
+   */
+  async fails(
+    requestId: number,
+    error: unknown,
+    isProbe: boolean,
+  ): Promise<{ countsTry: boolean }> {
     const wasPaused = this.isPaused;
     const { reason, retryAfterMs: askedMs } = failureOf(error);
     const isRateLimit = reason === rateLimited;
@@ -103,17 +128,31 @@ export class SinkPause {
     const { logger, sink } = this.#deps;
     this.#breaker.waitFor(ms);
     if (!this.isPaused && this.#breaker.remind())
-      logger.warn({ sink, wait_ms: ms }, 'the receiver asks to wait: nothing is sent to this sink until then');
+      logger.warn(
+        { sink, wait_ms: ms },
+        'the receiver asks to wait: nothing is sent to this sink until then',
+      );
   }
 
   async #pause(wasPaused: boolean, reason: string, message: string): Promise<void> {
     const { store, clock, logger, sink } = this.#deps;
     const { waitMs, trials: probes, forMs } = this.#breaker;
     const nowMs = clock.wallMs();
-    await store.results.pauseSink({ sink, reason, message, nowMs, probeAtMs: nowMs + waitMs, probes });
+    await store.results.pauseSink({
+      sink,
+      reason,
+      message,
+      nowMs,
+      probeAtMs: nowMs + waitMs,
+      probes,
+    });
     const line = { sink, err: message, next_probe_ms: waitMs };
     const isDue = this.#breaker.remind();
-    if (!wasPaused) logger.error(line, 'this sink fails: it is paused, and tried again with one result at a time');
+    if (!wasPaused)
+      logger.error(
+        line,
+        'this sink fails: it is paused, and tried again with one result at a time',
+      );
     else if (isDue) logger.warn({ ...line, paused_ms: forMs }, 'this sink is still paused');
   }
 }

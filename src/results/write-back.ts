@@ -1,6 +1,9 @@
 import { type DeliveryDeps, DeliveryLoop, type FileSink, type Sink } from './delivery-loop.ts';
 
-/** Delivers results to every sink. Each has a loop of its own: a failing sink does not delay another. */
+/**
+ * Delivers results to every sink. Each has a loop of its own: a failing sink does not delay
+ * another.
+ */
 export class WriteBack {
   readonly #deps: DeliveryDeps;
   readonly #loops = new Map<string, DeliveryLoop>();
@@ -22,7 +25,8 @@ export class WriteBack {
   async start(): Promise<void> {
     const { store, clock, logger } = this.#deps;
     const count = await store.results.retireSinks(clock.wallMs());
-    if (count > 0) logger.warn({ given_up: count }, 'gave up deliveries to a sink that is no longer configured');
+    if (count > 0)
+      logger.warn({ given_up: count }, 'gave up deliveries to a sink that is no longer configured');
     for (const loop of this.#loops.values()) loop.start();
   }
 

@@ -22,7 +22,14 @@ import {
   type InitPolicy,
   type Sqlite,
 } from './sqlite/database.ts';
-import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace, requireReserve, sizeOf } from './sqlite/disk-errors.ts';
+import {
+  diskError,
+  freeBytesOf,
+  isDiskFailure,
+  isOutOfSpace,
+  requireReserve,
+  sizeOf,
+} from './sqlite/disk-errors.ts';
 import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp, makeDatabaseIdOnce, readProgress } from './sqlite/meta.ts';
 import { migrate, refuseOlder } from './sqlite/schema.ts';
@@ -47,7 +54,10 @@ export interface StoreOptions {
   readonly sinks: readonly ResultSink[];
   /** The keys that seal delivered units; absent or empty: units are stored in clear. */
   readonly sealKeys?: readonly SealKey[];
-  /** With less free space on the disk of the database, new orders are refused. Default: none is kept free. */
+  /**
+   * With less free space on the disk of the database, new orders are refused. Default: none is kept
+   * free.
+   */
   readonly minFreeBytes?: () => number;
 }
 
@@ -56,14 +66,18 @@ interface NewConfig extends Pick<KeysInUse, 'keys' | 'nowMs'> {
   readonly sinks: readonly ResultSink[];
 }
 
-const insertIncarnation = statementOf<{ bootId: string | null; version: string; nowMs: number }, never>(
-  'INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)',
+const insertIncarnation = statementOf<
+  { bootId: string | null; version: string; nowMs: number },
+  never
+>('INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)');
+const endIncarnation = statementOf<[number, number], never>(
+  'UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?',
 );
-const endIncarnation = statementOf<[number, number], never>('UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?');
 
 /**
- * The outbox in one SQLite file, by role, with this process as its only writer. Each method of a role is a whole business
- * step: one transaction, which is on disk when its promise resolves. A step that fails leaves nothing behind.
+ * The outbox in one SQLite file, by role, with this process as its only writer. Each method of a
+ * role is a whole business step: one transaction, which is on disk when its promise resolves. A
+ * step that fails leaves nothing behind.
  */
 export class Store extends OutboxSteps {
   readonly intake = new Intake(this.outbox);
@@ -97,9 +111,10 @@ export class Store extends OutboxSteps {
   }
 
   /**
-   * Takes up what a configuration that changed names. Results are due at its sinks from now on; returns how many were given
-   * up at others, and which keys have another value.
-   * @throws OrderSyncError CONFIG_INVALID when it gives a shop or a key another name: then nothing was taken up
+   * Takes up what a configuration that changed names. Results are due at its sinks from now on;
+   * returns how many were given up at others, and which keys have another value.
+   * @throws OrderSyncError CONFIG_INVALID when it gives a shop or a key another name: then nothing
+   * was taken up
    */
   async adoptConfig({ shops, sinks, keys, nowMs }: NewConfig) {
     const { outbox } = this;
@@ -129,14 +144,20 @@ export class Store extends OutboxSteps {
     return readProgress(this.database);
   }
 
-  /** Free space on the disk of the database, in bytes: no call may be made whose outcome cannot be recorded. */
+  /**
+   * Free space on the disk of the database, in bytes: no call may be made whose outcome cannot be
+   * recorded.
+   */
   async freeBytes(): Promise<number> {
     return freeBytesOf(dirname(this.database.name));
   }
 
   /** How large the database and its write-ahead log are on the disk, in bytes. */
   async fileSizes(): Promise<{ readonly databaseBytes: number; readonly walBytes: number }> {
-    return { databaseBytes: sizeOf(this.database.name), walBytes: sizeOf(`${this.database.name}-wal`) };
+    return {
+      databaseBytes: sizeOf(this.database.name),
+      walBytes: sizeOf(`${this.database.name}-wal`),
+    };
   }
 
   /** Throws when the file on disk is not the one that was opened. */
@@ -164,8 +185,10 @@ export class Store extends OutboxSteps {
 }
 
 /**
- * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what it belongs to.
- * @throws OrderSyncError DATABASE_LOCKED, DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE,
+ * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what
+ * it belongs to.
+ * @throws OrderSyncError DATABASE_LOCKED, DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER,
+ * DATABASE_UNSAFE,
  *   UPSTREAM_MISMATCH, REFERENCE_SECRET_CHANGED, SEAL_KEY_MISSING, SEAL_KEY_CHANGED, DISK_FULL
  */
 export function openStore(options: StoreOptions): Store {
@@ -194,16 +217,22 @@ export function openStore(options: StoreOptions): Store {
 }
 
 /** What a check of the API writes: slots of its calls, and what they show about keys and scopes. */
-const writtenByChecks = 'account_keys audit budget_slots meta pauses scope_evidence wholesale_keys'.split(' ');
+const writtenByChecks =
+  'account_keys audit budget_slots meta pauses scope_evidence wholesale_keys'.split(' ');
 
-/** Opens a database whose file is never written: those tables are copies, which are gone with the connection. */
+/**
+ * Opens a database whose file is never written: those tables are copies, which are gone with the
+ * connection.
+ */
 function openToLook(path: string): Sqlite {
   const database = openReadOnly(path);
   refuseOlder(database);
   database.pragma('temp_store = MEMORY');
   database.pragma('foreign_keys = OFF');
   for (const table of writtenByChecks) {
-    const made = String(database.prepare('SELECT sql FROM main.sqlite_schema WHERE name = ?').pluck().get(table));
+    const made = String(
+      database.prepare('SELECT sql FROM main.sqlite_schema WHERE name = ?').pluck().get(table),
+    );
     database.exec(made.replace('CREATE TABLE', 'CREATE TEMP TABLE'));
     // Of the audit log, which is long, only how far it has come is read.
     const rows = table === 'audit' ? 'ORDER BY id DESC LIMIT 1' : '';
@@ -213,8 +242,8 @@ function openToLook(path: string): Sqlite {
 }
 
 /**
- * Taken before the database is opened, because a restore, which holds the lock, puts another file in its place. Null where
- * there never was a database: its folder may be an unmounted volume.
+ * Taken before the database is opened, because a restore, which holds the lock, puts another file
+ * in its place. Null where there never was a database: its folder may be an unmounted volume.
  */
 function lockBeforeOpening({ path }: StoreOptions): WriterLock | null {
   if (!existsSync(path) && !existsSync(writerLockPath(path))) return null;

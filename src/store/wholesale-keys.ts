@@ -5,8 +5,9 @@ import { columnOf, statementOf, type Sqlite } from './sqlite/database.ts';
 import type { Outbox } from './sqlite/outbox.ts';
 
 /*
- * The keys of the configuration, and the back-off of each after a 429. The server counts its budget by the value of a key:
- * when a value comes under another name, its slots and its back-off move to that name.
+ * The keys of the configuration, and the back-off of each after a 429. The server counts its budget
+ * by the value of a key: when a value comes under another name, its slots and its back-off move to
+ * that name.
  */
 
 export interface KeysInUse {
@@ -20,13 +21,19 @@ interface ReplacedKeys {
   readonly replaced: readonly string[];
 }
 
-/** After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic clock. */
+/**
+ * After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic
+ * clock.
+ */
 export interface KeyBackOff {
   readonly keyName: string;
   readonly blockedUntilMono: number;
   readonly throttledUntilMono: number;
   readonly throttleLengthMs: number;
-  /** For how long 429s have come although the budget allowed the calls; unexplained: somebody else uses the key. */
+  /**
+   * For how long 429s have come although the budget allowed the calls; unexplained: somebody else
+   * uses the key.
+   */
   readonly surprise?: { readonly forMs: number; readonly isUnexplained: boolean };
 }
 
@@ -54,7 +61,8 @@ const noBackOff = {
   rateLimitedAtMs: null,
   usedElsewhereSinceMs: null,
 };
-type BackOffRow = Readonly<Record<Exclude<keyof typeof noBackOff, 'bootId'>, number | null>> & Pick<Stamp, 'bootId'>;
+type BackOffRow = Readonly<Record<Exclude<keyof typeof noBackOff, 'bootId'>, number | null>> &
+  Pick<Stamp, 'bootId'>;
 
 // The keys of the configuration, by name.
 const selectKeys = statementOf<[], KeyRow>(
@@ -64,7 +72,8 @@ const putKey = statementOf<KeyRow, never>(
   `INSERT INTO wholesale_keys (key_name, value_fingerprint) VALUES (:name, :fingerprint)
    ON CONFLICT (key_name) DO UPDATE SET value_fingerprint = excluded.value_fingerprint`,
 );
-// A key that was removed is remembered while slots of its budget are held: it may come back under another name.
+// A key that was removed is remembered while slots of its budget are held: it may come back under
+// another name.
 const dropOtherKeys = statementOf<[string], never>(
   `DELETE FROM wholesale_keys WHERE key_name NOT IN (SELECT value FROM json_each(?))
    AND key_name NOT IN (SELECT key_name FROM budget_slots)`,
@@ -97,33 +106,59 @@ const putBackOff = statementOf<BackOffRow & { keyName: string }, never>(
      used_elsewhere_since_ms = excluded.used_elsewhere_since_ms`,
 );
 /** Called inside the transaction that closes the attempt which was rate-limited. */
-export function stampBackOff(database: Sqlite, backOff: KeyBackOff, { nowMono, bootId, nowMs }: Stamp): void {
+export function stampBackOff(
+  database: Sqlite,
+  backOff: KeyBackOff,
+  { nowMono, bootId, nowMs }: Stamp,
+): void {
   const { surprise = { forMs: 0, isUnexplained: false }, ...stored } = backOff;
   const known = selectBackOff(database).get(backOff.keyName)?.usedElsewhereSinceMs ?? null;
   const before = surprise.forMs === 0 ? null : known;
-  const usedElsewhereSinceMs = surprise.isUnexplained ? (before ?? Math.round(nowMs - surprise.forMs)) : before;
-  putBackOff(database).run({ ...stored, bootId, stampedMono: nowMono, rateLimitedAtMs: nowMs, usedElsewhereSinceMs });
+  const usedElsewhereSinceMs = surprise.isUnexplained
+    ? (before ?? Math.round(nowMs - surprise.forMs))
+    : before;
+  putBackOff(database).run({
+    ...stored,
+    bootId,
+    stampedMono: nowMono,
+    rateLimitedAtMs: nowMs,
+    usedElsewhereSinceMs,
+  });
 }
 
-/** A back-off binds the value that it was asked of. Slots count for the name as well, which is only safer. */
+/**
+ * A back-off binds the value that it was asked of. Slots count for the name as well, which is only
+ * safer.
+ */
 function moveKeys(database: Sqlite, moves: readonly Move[], replaced: readonly string[]): void {
-  const backOffs = moves.map(({ from, to }) => ({ to, backOff: selectBackOff(database).get(from) }));
+  const backOffs = moves.map(({ from, to }) => ({
+    to,
+    backOff: selectBackOff(database).get(from),
+  }));
   for (const keyName of replaced) putBackOff(database).run({ keyName, ...noBackOff });
   if (moves.length > 0) {
     const newNames = Object.fromEntries(moves.map(({ from, to }) => [from, to]));
     moveSlots(database).run({ moves: JSON.stringify(newNames) });
   }
-  for (const { to, backOff } of backOffs) putBackOff(database).run({ keyName: to, ...noBackOff, ...backOff });
+  for (const { to, backOff } of backOffs)
+    putBackOff(database).run({ keyName: to, ...noBackOff, ...backOff });
 }
 
 /**
- * Records the keys of the configuration, at the start and when they change. Pauses that a changed value may end are
- * probed at once. `replaced`: names that have another value than before. Called inside a transaction.
+ * Records the keys of the configuration, at the start and when they change. Pauses that a changed
+ * value may end are probed at once. `replaced`: names that have another value than before. Called
+ * inside a transaction.
  * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
  */
-export function adoptKeys({ database, namespace }: Outbox, { keys, nowMs, whileRunning }: KeysInUse): ReplacedKeys {
+export function adoptKeys(
+  { database, namespace }: Outbox,
+  { keys, nowMs, whileRunning }: KeysInUse,
+): ReplacedKeys {
   const known = selectKeys(database).all();
-  const configured = keys.map(({ name, value }) => ({ name, fingerprint: keyFingerprint(namespace, value) }));
+  const configured = keys.map(({ name, value }) => ({
+    name,
+    fingerprint: keyFingerprint(namespace, value),
+  }));
   const changed = configured.filter(
     ({ name, fingerprint }) => known.find((key) => key.name === name)?.fingerprint !== fingerprint,
   );
@@ -151,6 +186,8 @@ function refuseMove({ from, to }: Move): never {
   throw new OrderSyncError(
     'CONFIG_INVALID',
     `The value of the wholesale key "${to}" is known as "${from}": its budget is counted under that name`,
-    { hint: 'keep the name of a key as long as its value stays; or wait for its budget, or start the worker again' },
+    {
+      hint: 'keep the name of a key as long as its value stays; or wait for its budget, or start the worker again',
+    },
   );
 }

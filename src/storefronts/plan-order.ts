@@ -3,9 +3,18 @@ import { messageText, quoted } from '../core/message-text.ts';
 import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/order-request.ts';
 import { rulesOfLine, type Sku, type SkuRules } from '../core/order/sku.ts';
 import { normalSku, type SkuMap } from '../core/order/sku-map.ts';
-import type { StorefrontLine, StorefrontOrder, UnreadableLine } from '../store/storefronts/storefront-order.ts';
+import type {
+  StorefrontLine,
+  StorefrontOrder,
+  UnreadableLine,
+} from '../store/storefronts/storefront-order.ts';
 import type { ShopSettings } from './shop/shop-settings.ts';
-import type { ShopOrder, ShopOrderLine, ShopOrderState, UnreadableShopLine } from './shop/shop-order.ts';
+import type {
+  ShopOrder,
+  ShopOrderLine,
+  ShopOrderState,
+  UnreadableShopLine,
+} from './shop/shop-order.ts';
 
 /** An order that is no test. */
 export type RealOrder = ShopOrder & { readonly state: ShopOrderState };
@@ -13,7 +22,9 @@ export type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 /** How a state came in, and when. `isReadNow`: see `StorefrontOrder`. */
 type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & {
   readonly isReadNow: boolean;
-  /** What was paid before is an old sale, which was not made for this worker. Absent: nothing is. */
+  /**
+   * What was paid before is an old sale, which was not made for this worker. Absent: nothing is.
+   */
   readonly earliestMs?: number;
   /** The SKUs that are surely those of variations; null or absent: all are. */
   readonly ownSkus?: ReadonlySet<string> | null;
@@ -25,20 +36,46 @@ type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & {
 export const isVariation = (product: string | null): boolean => product?.endsWith('/0') === false;
 
 const unknownSku = 'unknown_sku';
-/** Of such orders a shop has many, which other people or programs have delivered: one row says so. */
+/**
+ * Of such orders a shop has many, which other people or programs have delivered: one row says so.
+ */
 const oldSale = 'old_sale';
 
 /** If this machine's clock were so far behind, no order would ever be too old. */
 const maxAheadMs = 86_400_000;
 
-/** The shop deleted an order, and says only which. By this machine's time: states that the shop changed before are older. */
-export function planDeletion(orderId: string, shop: ShopSettings, context: PlanContext): StorefrontOrder {
+/**
+ * The shop deleted an order, and says only which. By this machine's time: states that the shop
+ * changed before are older.
+ */
+export function planDeletion(
+  orderId: string,
+  shop: ShopSettings,
+  context: PlanContext,
+): StorefrontOrder {
   const { source, onRefund } = shop;
-  const order = { source, orderId, onRefund, ...context, modifiedMs: context.nowMs, refundCount: 0 };
-  return { ...order, refundUnclear: false, state: 'deleted', status: 'deleted', lines: [], unreadable: [] };
+  const order = {
+    source,
+    orderId,
+    onRefund,
+    ...context,
+    modifiedMs: context.nowMs,
+    refundCount: 0,
+  };
+  return {
+    ...order,
+    refundUnclear: false,
+    state: 'deleted',
+    status: 'deleted',
+    lines: [],
+    unreadable: [],
+  };
 }
 
-/** The purchases that an order asks for, by the SKU map and the rules of its shop. Only the store knows what was bought. */
+/**
+ * The purchases that an order asks for, by the SKU map and the rules of its shop. Only the store
+ * knows what was bought.
+ */
 export function planOrder(
   order: RealOrder,
   shop: ShopSettings,
@@ -51,7 +88,17 @@ export function planOrder(
     const lacksSku = isVariation(line.product) && ownSkus?.has(normalSku(line.sku)) === false;
     return planLine(order, line, { shop, skus, nowMs, earliestMs, parentSku, lacksSku, before });
   });
-  const { orderId, modifiedMs, state, refundCount, refundUnclear, paidMs, marks, saleKey, result = null } = order;
+  const {
+    orderId,
+    modifiedMs,
+    state,
+    refundCount,
+    refundUnclear,
+    paidMs,
+    marks,
+    saleKey,
+    result = null,
+  } = order;
   const { source, onRefund } = shop;
   const { earliestMs: _, ...taken } = context;
   const shared = {
@@ -79,8 +126,16 @@ export function planOrder(
   };
 }
 
-/** The SKU of the nearest bundle around a line that the map has; null: none. Bundles may stand in bundles. */
-function containerSku(line: ShopOrderLine, lines: readonly ShopOrderLine[], skus: SkuMap, depth = 0): string | null {
+/**
+ * The SKU of the nearest bundle around a line that the map has; null: none. Bundles may stand in
+ * bundles.
+ */
+function containerSku(
+  line: ShopOrderLine,
+  lines: readonly ShopOrderLine[],
+  skus: SkuMap,
+  depth = 0,
+): string | null {
   const parent = lines.find(({ lineId }) => lineId === line.parentId);
   if (parent === undefined || depth > 9) return null;
   return skus.has(parent.sku) ? parent.sku : containerSku(parent, lines, skus, depth + 1);
@@ -88,12 +143,16 @@ function containerSku(line: ShopOrderLine, lines: readonly ShopOrderLine[], skus
 
 const isOfMany = ({ hold }: StorefrontLine): boolean => hold?.code === oldSale;
 
-/** A bigger order is not kept: who sells so many unknown SKUs has another problem than one wrong row of the map. */
+/**
+ * A bigger order is not kept: who sells so many unknown SKUs has another problem than one wrong row
+ * of the map.
+ */
 const mostKeptLines = 100;
 
 /** The order, if a line of it was flagged because of its SKU. */
 function keptOf(order: RealOrder, planned: readonly StorefrontLine[]): string | null {
-  const isKept = order.lines.length <= mostKeptLines && planned.some(({ hold }) => hold?.code === unknownSku);
+  const isKept =
+    order.lines.length <= mostKeptLines && planned.some(({ hold }) => hold?.code === unknownSku);
   return isKept ? JSON.stringify(order) : null;
 }
 
@@ -106,6 +165,13 @@ interface MapContext {
   readonly before: readonly string[];
 }
 
+interface LineContext extends MapContext {
+  readonly nowMs: number;
+  readonly earliestMs: number;
+  readonly parentSku: string | null;
+  readonly lacksSku: boolean;
+}
+
 /** A line with a readable SKU that is not in the map is not ours, whatever its other fields are. */
 function planUnreadable(
   order: ShopOrder,
@@ -113,67 +179,93 @@ function planUnreadable(
   { shop, skus, before }: MapContext,
 ): UnreadableLine {
   const { sku } = line;
-  const isOurs = sku === null || skus.has(sku) || shop.unmatched === 'review' || skus.whyOurs(sku, before) !== null;
+  const isOurs =
+    sku === null ||
+    skus.has(sku) ||
+    shop.unmatched === 'review' ||
+    skus.whyOurs(sku, before) !== null;
   return { ...line, isDue: isOurs && (order.state === 'paid' || order.state === 'unknown_status') };
 }
 
-function planLine(
-  order: ShopOrder,
-  line: ShopOrderLine,
-  context: MapContext & {
-    readonly nowMs: number;
-    readonly earliestMs: number;
-    readonly parentSku: string | null;
-    readonly lacksSku: boolean;
-  },
-): StorefrontLine {
-  const { shop, skus, nowMs, parentSku } = context;
+function planLine(order: ShopOrder, line: ShopOrderLine, context: LineContext): StorefrontLine {
+  const { shop, skus, nowMs } = context;
   const { lineId, remaining } = line;
   const sku = skus.get(line.sku);
   const shownSku = quoted(line.sku);
   const shown = { lineId, sku: line.sku, product: line.product, remaining };
   const nothing = { ...shown, isMapped: sku !== undefined, buy: null, hold: null };
-  const hold = (code: string, rule: string) => ({ ...nothing, hold: { code, field: null, rule, value: null } });
+  const hold = (code: string, rule: string) => ({
+    ...nothing,
+    hold: { code, field: null, rule, value: null },
+  });
   // With an unknown status the store holds what would be bought.
-  if ((order.state !== 'paid' && order.state !== 'unknown_status') || remaining === 0) return nothing;
+  if ((order.state !== 'paid' && order.state !== 'unknown_status') || remaining === 0)
+    return nothing;
   const late = whyLate(order, context);
   if (sku === undefined) {
     const why = skus.whyOurs(line.sku, context.before);
     if (why === null && shop.unmatched === 'ignore') return nothing;
     if (late?.[0] === oldSale) return hold(...late);
     const rule = `has the SKU ${shownSku}, which ${why ?? 'is not in the SKU map'}; nothing was bought`;
-    return { ...nothing, hold: { code: unknownSku, field: null, rule, value: line.sku.slice(0, 128) } };
+    return {
+      ...nothing,
+      hold: { code: unknownSku, field: null, rule, value: line.sku.slice(0, 128) },
+    };
   }
-  if (order.refundUnclear) {
-    const rule = 'belongs to an order with a partial refund that does not say which lines; nothing was bought';
-    return hold('partially_refunded', rule);
-  }
-  if (late !== null) return hold(...late);
-  if (!Number.isInteger(remaining)) {
-    return hold('invalid_line', `has the quantity ${remaining}, which is not a whole number; nothing was bought`);
-  }
-  if (line.isShopsOwn) {
-    const rule = `is a gift card of the shop itself, and its SKU ${shownSku} is in the SKU map; nothing was bought`;
-    return hold('own_gift_card', rule);
-  }
-  if (context.lacksSku) {
-    const rule = `is a variation without a SKU of its own: ${shownSku} is that of its product; nothing was bought`;
-    return hold('variation_without_sku', `${rule}, give the variation a SKU in the shop`);
-  }
-  if (parentSku !== null) {
-    const rule = `is a part of the bundle in line ${line.parentId}, whose SKU ${quoted(parentSku)} is in the SKU map, too`;
-    return hold('bundled_line', `${rule}; nothing was bought for this line: one of both SKUs must leave the map`);
-  }
+  const unclear = whyUnclear(order, line, context);
+  if (unclear !== null) return hold(...unclear);
   if (sku.type === 'esim_topup' && remaining > 1) {
-    return hold('repeated_topup', `would top up the same eSIM ${remaining} times; nothing was bought`);
+    return hold(
+      'repeated_topup',
+      `would top up the same eSIM ${remaining} times; nothing was bought`,
+    );
   }
   const result = toOrderLine(order, line, shop, sku);
   return 'problem' in result
     ? hold('invalid_line', `cannot be bought: ${result.problem}`)
-    : { ...nothing, buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs ?? nowMs) } };
+    : {
+        ...nothing,
+        buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs ?? nowMs) },
+      };
 }
 
-/** Why an order is not bought because of the time of its payment; null: that is right, or nobody knows it. */
+/** Why it is not clear what the shop sold with a line, as a code and a rule; null: it is clear. */
+function whyUnclear(
+  order: ShopOrder,
+  line: ShopOrderLine,
+  context: LineContext,
+): readonly [code: string, rule: string] | null {
+  const { parentSku } = context;
+  const shownSku = quoted(line.sku);
+  if (order.refundUnclear) {
+    const rule = 'belongs to an order with a partial refund that does not say which lines';
+    return ['partially_refunded', `${rule}; nothing was bought`];
+  }
+  const late = whyLate(order, context);
+  if (late !== null) return late;
+  if (!Number.isInteger(line.remaining)) {
+    const rule = `has the quantity ${line.remaining}, which is not a whole number`;
+    return ['invalid_line', `${rule}; nothing was bought`];
+  }
+  if (line.isShopsOwn) {
+    const rule = `is a gift card of the shop itself, and its SKU ${shownSku} is in the SKU map`;
+    return ['own_gift_card', `${rule}; nothing was bought`];
+  }
+  if (context.lacksSku) {
+    const rule = `is a variation without a SKU of its own: ${shownSku} is that of its product`;
+    const advice = 'nothing was bought, give the variation a SKU in the shop';
+    return ['variation_without_sku', `${rule}; ${advice}`];
+  }
+  if (parentSku === null) return null;
+  const rule = `is a part of the bundle in line ${line.parentId}, whose SKU ${quoted(parentSku)} is in the SKU map, too`;
+  const advice = 'nothing was bought for this line: one of both SKUs must leave the map';
+  return ['bundled_line', `${rule}; ${advice}`];
+}
+
+/**
+ * Why an order is not bought because of the time of its payment; null: that is right, or nobody
+ * knows it.
+ */
 function whyLate(
   { paidMs, placedMs, isDone, orderId }: ShopOrder,
   { shop, nowMs, earliestMs }: { shop: ShopSettings; nowMs: number; earliestMs: number },
@@ -211,7 +303,9 @@ export function toOrderLine(
 ): { readonly line: AcceptableLine } | { readonly problem: string } {
   const { currency = shop.currency ?? order.currency.toUpperCase() } = sku;
   if (sku.type === 'esim_topup' && line.iccids.length > 1) {
-    return { problem: `the field "${shop.iccidField}" of the order line has ${line.iccids.length} different values` };
+    return {
+      problem: `the field "${shop.iccidField}" of the order line has ${line.iccids.length} different values`,
+    };
   }
   const parsed = orderLineSchema.safeParse({
     line_id: line.lineId,
@@ -228,19 +322,31 @@ export function toOrderLine(
     const [issue] = parsed.error.issues;
     const field = String(issue?.path[0] ?? 'line');
     const isMissing = field === 'iccid' && line.iccids.length === 0;
-    const problem = isMissing ? `the field "${shop.iccidField}" of the order line is missing` : issue?.message;
+    const problem = isMissing
+      ? `the field "${shop.iccidField}" of the order line is missing`
+      : issue?.message;
     return { problem: `${field}: ${problem}` };
   }
   const { source } = shop;
-  const joined = joinLine({ order_id: order.orderId, source, metadata: metadataOf(order) }, parsed.data, { source });
+  const joined = joinLine(
+    { order_id: order.orderId, source, metadata: metadataOf(order) },
+    parsed.data,
+    { source },
+  );
   return joined.ok ? { line: joined.line } : { problem: `${joined.field} ${joined.rule}` };
 }
 
-function productOf(sku: Sku, { remaining, iccids: [iccid] }: Pick<ShopOrderLine, 'remaining' | 'iccids'>) {
+function productOf(
+  sku: Sku,
+  { remaining, iccids: [iccid] }: Pick<ShopOrderLine, 'remaining' | 'iccids'>,
+) {
   const { type } = sku;
-  if (type === 'gift_card_order') return { type, variant: sku.variant, quantity: sku.quantity * remaining };
+  if (type === 'gift_card_order')
+    return { type, variant: sku.variant, quantity: sku.quantity * remaining };
   const { plan, days } = sku;
-  return type === 'esim_topup' ? { type, plan, days, iccid } : { type, plan, days, quantity: sku.quantity * remaining };
+  return type === 'esim_topup'
+    ? { type, plan, days, iccid }
+    : { type, plan, days, quantity: sku.quantity * remaining };
 }
 
 const metadataOf = ({ number, orderId }: Pick<ShopOrder, 'orderId' | 'number'>) => ({

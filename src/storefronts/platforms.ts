@@ -42,7 +42,10 @@ const shopify: Platform<ShopOf<'shopify'>, ShopifyApi> = {
   writeBack: writeBackToShopify,
 };
 
-const platforms: { readonly [Name in PlatformName]: Platform<ShopOf<Name>> } = { woocommerce, shopify };
+const platforms: { readonly [Name in PlatformName]: Platform<ShopOf<Name>> } = {
+  woocommerce,
+  shopify,
+};
 
 export const webhookFormats = Object.values(platforms).map(({ webhook }) => webhook);
 

@@ -16,9 +16,15 @@ export interface MapOfLine extends Pick<ShopSettings, 'source' | 'currency' | 's
 
 /**
  * The order of a rejected line by the present SKU map. Its `wait_h` counts from now.
- * @throws OrderSyncError REFUSED when the map says nothing else than before, or nothing that can be ordered
+ * @throws OrderSyncError REFUSED when the map says nothing else than before, or nothing that can be
+ * ordered
  */
-export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, nowMs: number): NewRequest {
+export function newRequestFor(
+  line: MappedLine,
+  map: MapOfLine,
+  skus: SkuMap,
+  nowMs: number,
+): NewRequest {
   const { reference, sku: named } = line;
   if (named === null || !Number.isInteger(named.quantity)) {
     throw new OrderSyncError('REFUSED', `${reference} was not ordered by a SKU`, {
@@ -27,24 +33,40 @@ export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, no
   }
   const sku = skus.get(named.name);
   if (sku === undefined) {
-    throw new OrderSyncError('REFUSED', `The SKU map has no "${named.name}"`, { hint: `add it to ${map.skuMap}` });
+    throw new OrderSyncError('REFUSED', `The SKU map has no "${named.name}"`, {
+      hint: `add it to ${map.skuMap}`,
+    });
   }
   const order = { orderId: line.orderId, number: null, currency: line.currency ?? '' };
   const iccids = line.iccid === null ? [] : [line.iccid];
-  const shopLine = { lineId: line.lineId, sku: named.name, product: null, remaining: named.quantity, iccids };
+  const shopLine = {
+    lineId: line.lineId,
+    sku: named.name,
+    product: null,
+    remaining: named.quantity,
+    iccids,
+  };
   const found = toOrderLine(order, shopLine, { ...map, iccidField: 'iccid' }, sku);
   if ('problem' in found) {
-    throw new OrderSyncError('REFUSED', `${reference} cannot be ordered as the SKU map says: ${found.problem}`, {
-      hint: `correct "${named.name}" in ${map.skuMap}`,
-    });
+    throw new OrderSyncError(
+      'REFUSED',
+      `${reference} cannot be ordered as the SKU map says: ${found.problem}`,
+      {
+        hint: `correct "${named.name}" in ${map.skuMap}`,
+      },
+    );
   }
   const rules = rulesOfLine(sku, map.shop === null ? {} : rulesOfShop(map.shop), nowMs);
   const request = { ...purchaseOf(found.line), ...rules };
   const same = { ...purchaseOf(line), rules: line.rules };
   if (isDeepStrictEqual({ ...purchaseOf(request), rules: request.rules }, same)) {
-    throw new OrderSyncError('REFUSED', `The SKU map says the same for "${named.name}" as when it was ordered`, {
-      hint: `correct it in ${map.skuMap}, or order it again without --remap`,
-    });
+    throw new OrderSyncError(
+      'REFUSED',
+      `The SKU map says the same for "${named.name}" as when it was ordered`,
+      {
+        hint: `correct it in ${map.skuMap}, or order it again without --remap`,
+      },
+    );
   }
   return request;
 }

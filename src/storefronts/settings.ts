@@ -3,18 +3,26 @@ import { type PlatformSettings, readBackPace } from './shop/shop-settings.ts';
 import { type ShopifyShop, shopifySettings } from './shopify/settings.ts';
 import { type WooCommerceShop, wooCommerceSettings } from './woocommerce/settings.ts';
 
-/** The keys of `intake.webhook` that list shops. A new platform is added to these lists and in `platforms.ts`. */
+/**
+ * The keys of `intake.webhook` that list shops. A new platform is added to these lists and in
+ * `platforms.ts`.
+ */
 export const shopLists = {
   woocommerce: wooCommerceSettings.list,
   shopify: shopifySettings.list,
 };
 export type PlatformName = keyof typeof shopLists;
 
-export const platformSettings: readonly PlatformSettings<PlatformName>[] = [wooCommerceSettings, shopifySettings];
+export const platformSettings: readonly PlatformSettings<PlatformName>[] = [
+  wooCommerceSettings,
+  shopifySettings,
+];
 
 /** A shop whose own webhooks are received, complete, with its secrets. */
 export type Shop = WooCommerceShop | ShopifyShop;
-type ListedShop = { [Name in PlatformName]: z.output<(typeof shopLists)[Name]>[number] }[PlatformName];
+type ListedShop = {
+  [Name in PlatformName]: z.output<(typeof shopLists)[Name]>[number];
+}[PlatformName];
 
 /** All shops; `scale` shortens times in trials. */
 export function shopsOf(

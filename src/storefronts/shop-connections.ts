@@ -23,7 +23,10 @@ export class ShopConnections {
   /** Closed once by each holder; the last one aborts the call that is under way. */
   connect(shop: ConnectedShop) {
     const key = connectionKey(shop);
-    const shared = this.#open.get(key) ?? { api: platformOf(shop).connect(shop.rest, this.#context), holders: 0 };
+    const shared = this.#open.get(key) ?? {
+      api: platformOf(shop).connect(shop.rest, this.#context),
+      holders: 0,
+    };
     this.#open.set(key, shared);
     shared.holders += 1;
     return {

@@ -13,17 +13,24 @@ import { ownProcess } from '../ops/own-process.ts';
 
 /** The file is checked for a change at most this often. */
 const checkEveryMs = 1000;
-/** A changed file is read when it is this old: its writer may not have finished, and a part of a map sells wrong things. */
+/**
+ * A changed file is read when it is this old: its writer may not have finished, and a part of a map
+ * sells wrong things.
+ */
 const minAgeMs = 2000;
-/** Some 1,000 SKUs. Nothing else is done while a map is read, so another process reads a larger one, or is ended in time. */
+/**
+ * Some 1,000 SKUs. Nothing else is done while a map is read, so another process reads a larger one,
+ * or is ended in time.
+ */
 const [largeBytes, readWithinMs] = [65_536, 120_000];
 export type SkuJobs = { readonly read: (path: string) => [string, Sku][] };
 const inOwnProcess = ownProcess<SkuJobs>(join(import.meta.dirname, 'sku-process.ts'));
 const readLarge = (path: string) => inOwnProcess('read', [path], AbortSignal.timeout(readWithinMs));
 
 /**
- * The SKU map of a file, read again when the file changes. A change that cannot be read is logged once, and the last good
- * map stays in use, so a typing mistake does not stop the shop. It also stays while the file is being written.
+ * The SKU map of a file, read again when the file changes. A change that cannot be read is logged
+ * once, and the last good map stays in use, so a typing mistake does not stop the shop. It also
+ * stays while the file is being written.
  */
 export class SkuFile {
   readonly #path: string;
@@ -47,8 +54,8 @@ export class SkuFile {
   }
 
   /**
-   * Why the newest version of the file is not in use; null when it is. It also looks at the file, for whoever asks next: a
-   * mistake is told before an order needs the map.
+   * Why the newest version of the file is not in use; null when it is. It also looks at the file,
+   * for whoever asks next: a mistake is told before an order needs the map.
    */
   get problem(): string | null {
     void this.current();
@@ -77,17 +84,27 @@ export class SkuFile {
       if (versionOf(this.#path) !== version) return;
       this.#map = map;
       this.#problem = null;
-      this.#logger.info({ file: this.#path, skus: this.#map.size }, 'the changed SKU map is in use');
+      this.#logger.info(
+        { file: this.#path, skus: this.#map.size },
+        'the changed SKU map is in use',
+      );
     } catch (error) {
       const problem = messageOf(error);
       const isNew = problem !== this.#problem;
       this.#problem = problem;
       const details = { file: this.#path, problem };
-      if (isNew) this.#logger.error(details, 'the changed SKU map cannot be used; the last good one stays in use');
+      if (isNew)
+        this.#logger.error(
+          details,
+          'the changed SKU map cannot be used; the last good one stays in use',
+        );
     }
   }
 
-  /** By the time of the file, because the last check may be hours ago. A time in the future says nothing: two checks do. */
+  /**
+   * By the time of the file, because the last check may be hours ago. A time in the future says
+   * nothing: two checks do.
+   */
   #isFinished(version: string, nowMs: number): boolean {
     const ageMs = this.#clock.wallMs() - statSync(this.#path).mtimeMs;
     if (ageMs >= minAgeMs) return true;
@@ -104,10 +121,14 @@ export function readSkuFile(path: string): { readonly version: string; readonly 
   try {
     return { version: versionOf(path), map: loadSkuFile(path) };
   } catch (cause) {
-    throw new OrderSyncError('CONFIG_INVALID', `The SKU map ${path} cannot be used: ${messageOf(cause)}`, {
-      hint: 'correct the file that sku_map names; its form is shown in docs/storefronts.md',
-      cause,
-    });
+    throw new OrderSyncError(
+      'CONFIG_INVALID',
+      `The SKU map ${path} cannot be used: ${messageOf(cause)}`,
+      {
+        hint: 'correct the file that sku_map names; its form is shown in docs/storefronts.md',
+        cause,
+      },
+    );
   }
 }
 
@@ -124,7 +145,10 @@ export function mistakesOfSkuFile(path: string): readonly SkuMapMistake[] {
 
 /** @throws OrderSyncError INVALID_INPUT with the mistakes of the file */
 export function loadSkuFile(path: string): SkuMap {
-  return readSkuMap(readFileSync(path, 'utf8'), path.toLowerCase().endsWith('.csv') ? 'csv' : 'yaml');
+  return readSkuMap(
+    readFileSync(path, 'utf8'),
+    path.toLowerCase().endsWith('.csv') ? 'csv' : 'yaml',
+  );
 }
 
 /** Time, size and inode: some editors write a new file, others write into the old one. */
@@ -133,14 +157,16 @@ function versionOf(path: string): string {
   return `${mtimeNs}:${size}:${ino}`;
 }
 
-const skusSchema = z.map(z.string().min(1).max(128), skuSchema, 'Expected a map of SKUs').superRefine((skus, check) => {
-  const first = new Map<string, string>();
-  for (const sku of skus.keys()) {
-    const other = first.get(normalSku(sku));
-    if (other === undefined) first.set(normalSku(sku), sku);
-    else addSame(check, [other, sku]);
-  }
-});
+const skusSchema = z
+  .map(z.string().min(1).max(128), skuSchema, 'Expected a map of SKUs')
+  .superRefine((skus, check) => {
+    const first = new Map<string, string>();
+    for (const sku of skus.keys()) {
+      const other = first.get(normalSku(sku));
+      if (other === undefined) first.set(normalSku(sku), sku);
+      else addSame(check, [other, sku]);
+    }
+  });
 const fileSchema = z.strictObject({ skus: skusSchema });
 type Issue = z.core.$ZodIssue;
 
@@ -165,7 +191,9 @@ class SkuMapError extends OrderSyncError {
   constructor(mistakes: readonly SkuMapMistake[], cause?: unknown) {
     const found = mistakes.slice(0, mistakesAtOnce);
     const texts = found.map(({ line, path, rule }) => {
-      const place = [line === null ? '' : `line ${line}`, path].filter((part) => part !== '').join(', ');
+      const place = [line === null ? '' : `line ${line}`, path]
+        .filter((part) => part !== '')
+        .join(', ');
       return place === '' ? rule : `${place}: ${rule}`;
     });
     super('INVALID_INPUT', `The SKU map has mistakes: ${texts.join('; ')}`, { cause });
@@ -180,19 +208,26 @@ const wholeFile = (line: number | null, rule: string): SkuMapMistake => ({ line,
 type Content = { readonly tree: unknown; readonly lineOf: (path: Issue['path']) => number };
 
 /**
- * Reads a SKU map: YAML `skus: { <sku>: { type, variant | plan, days, quantity, currency } }`, with rules where needed, or
- * CSV with these columns and `sku`. A map with any mistake is refused as a whole.
+ * Reads a SKU map: YAML `skus: { <sku>: { type, variant | plan, days, quantity, currency } }`, with
+ * rules where needed, or CSV with these columns and `sku`. A map with any mistake is refused as a
+ * whole.
  * @throws SkuMapError with its mistakes
  */
 export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
   const { tree, lineOf } = format === 'csv' ? fromCsv(content) : fromYaml(content);
   if (isEmptyMap(tree))
-    throw new SkuMapError([wholeFile(null, 'names no SKU: add at least one, see docs/storefronts.md')]);
+    throw new SkuMapError([
+      wholeFile(null, 'names no SKU: add at least one, see docs/storefronts.md'),
+    ]);
   const parsed = fileSchema.safeParse(tree);
   if (parsed.success) return new SkuMap(parsed.data.skus);
   const mistakes = parsed.error.issues.slice(0, mistakesAtOnce).map((issue) => {
     const key = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-    return { line: lineOf([...issue.path, ...key]), path: issue.path.join('.'), rule: issue.message };
+    return {
+      line: lineOf([...issue.path, ...key]),
+      path: issue.path.join('.'),
+      rule: issue.message,
+    };
   });
   throw new SkuMapError(mistakes);
 }
@@ -206,21 +241,24 @@ function isEmptyMap(tree: unknown): boolean {
 
 function fromYaml(content: string): Content {
   const lines = new LineCounter();
-  // With string keys, a SKU of digits stays as it is written. The parser's own search for a key that stands twice compares each
-  // with all others: minutes for a large map.
+  // With string keys, a SKU of digits stays as it is written. The parser's own search for a key
+  // that stands twice compares each with all others: minutes for a large map.
   const options = { stringKeys: true, uniqueKeys: false, lineCounter: lines, prettyErrors: false };
   const document = parseDocument(content, options);
   const lineAt = (offset: number): number => lines.linePos(offset).line;
   const tab = document.errors.find(({ code }) => code === 'TAB_AS_INDENT');
   const errors = tab === undefined ? document.errors : [tab];
-  const mistakes = errors.map(({ pos, message }) => wholeFile(lineAt(pos[0]), `is not YAML: ${message}`));
+  const mistakes = errors.map(({ pos, message }) =>
+    wholeFile(lineAt(pos[0]), `is not YAML: ${message}`),
+  );
   visit(document, {
     Map: (_, { items }) => {
       const seen = new Set<unknown>();
       for (const { key } of items) {
         const name = isScalar(key) ? key.value : key;
         const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0;
-        if (seen.has(name)) mistakes.push(wholeFile(lineAt(offset), `the key "${String(name)}" stands twice`));
+        if (seen.has(name))
+          mistakes.push(wholeFile(lineAt(offset), `the key "${String(name)}" stands twice`));
         seen.add(name);
       }
     },
@@ -250,7 +288,9 @@ function fromCsv(content: string): Content {
     const { sku = '', ...cells } = record;
     const first = lines.get(sku);
     if (first !== undefined) {
-      throw new SkuMapError([wholeFile(info.lines, `the SKU "${sku}" stands twice; first in line ${first}`)]);
+      throw new SkuMapError([
+        wholeFile(info.lines, `the SKU "${sku}" stands twice; first in line ${first}`),
+      ]);
     }
     lines.set(sku, info.lines);
     const filled = Object.entries(cells).filter(([, cell]) => cell !== '');
@@ -260,15 +300,26 @@ function fromCsv(content: string): Content {
 }
 
 /** `lines`: the line in which the row ends. */
-type CsvRow = { readonly record: Record<string, string>; readonly info: { readonly lines: number } };
+type CsvRow = {
+  readonly record: Record<string, string>;
+  readonly info: { readonly lines: number };
+};
 
 function rowsOf(content: string): readonly CsvRow[] {
   try {
     // No name of a column contains one of these.
     const delimiter = /[,;\t]/.exec(content)?.[0] ?? ',';
-    return parseCsv(content, { bom: true, delimiter, columns: true, skip_empty_lines: true, trim: true, info: true });
+    return parseCsv(content, {
+      bom: true,
+      delimiter,
+      columns: true,
+      skip_empty_lines: true,
+      trim: true,
+      info: true,
+    });
   } catch (cause) {
-    const line = cause instanceof CsvError && typeof cause['lines'] === 'number' ? cause['lines'] : null;
+    const line =
+      cause instanceof CsvError && typeof cause['lines'] === 'number' ? cause['lines'] : null;
     throw new SkuMapError([wholeFile(line, `is not CSV: ${messageOf(cause)}`)], cause);
   }
 }
@@ -276,7 +327,10 @@ function rowsOf(content: string): readonly CsvRow[] {
 const numbers: ReadonlySet<string> = new Set(['days', 'quantity', 'wait_h']);
 const flags: ReadonlySet<string> = new Set(['split', 'partial']);
 
-/** A cell as the value of its column; text that cannot be one stays text, which the schema refuses with its place. */
+/**
+ * A cell as the value of its column; text that cannot be one stays text, which the schema refuses
+ * with its place.
+ */
 function typed(name: string, cell: string): number | boolean | string {
   if (numbers.has(name) && /^\d{1,9}$/.test(cell)) return Number(cell);
   return flags.has(name) && /^(true|false)$/i.test(cell) ? cell.toLowerCase() === 'true' : cell;

@@ -5,10 +5,20 @@ import { messageText } from '../core/message-text.ts';
 import { whatToDo } from '../core/operator/attention.ts';
 import { normalSku, type SkuMap } from '../core/order/sku-map.ts';
 import type { AcceptedLines } from '../store/intake/intake.ts';
-import { notShown, type StorefrontOrder, type StorefrontTaken } from '../store/storefronts/storefront-order.ts';
+import {
+  notShown,
+  type StorefrontOrder,
+  type StorefrontTaken,
+} from '../store/storefronts/storefront-order.ts';
 import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './shop/payload-values.ts';
-import { isVariation, planDeletion, planOrder, readKeptOrder, type RealOrder } from './plan-order.ts';
+import {
+  isVariation,
+  planDeletion,
+  planOrder,
+  readKeptOrder,
+  type RealOrder,
+} from './plan-order.ts';
 import type { WebhookFormat } from './shop/platform.ts';
 import { unusableDelivery } from './shop/unusable-delivery.ts';
 import type { ReadOrder, ShopApi } from './shop/shop-api.ts';
@@ -35,7 +45,10 @@ interface StorefrontIntakeDeps {
 
 /** One state of an order, as a webhook delivered it or as the shop's API shows it. */
 interface OrderSnapshot extends Omit<ReadContext, 'refunds' | 'nowMs'> {
-  /** The JSON document, with every number as text; undefined: it is none; `too_large`: it was not read. */
+  /**
+   * The JSON document, with every number as text; undefined: it is none; `too_large`: it was not
+   * read.
+   */
   readonly document: unknown;
   readonly refunds: KnownRefunds;
   /** Absent: the shop cannot be asked at the moment. */
@@ -52,12 +65,17 @@ interface AskedShop {
   readonly signal: AbortSignal;
 }
 
-/** The refunds of an order; `not_read`: they can be read when they are needed; `unknown`: they cannot. */
+/**
+ * The refunds of an order; `not_read`: they can be read when they are needed; `unknown`: they
+ * cannot.
+ */
 type KnownRefunds = readonly unknown[] | 'not_read' | 'unknown';
 
 /**
- * The outcome. `other`: no order; `result`: there should be one. `other_shop`: it names another shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
- * line, or a variation may have the SKU of its product, so the order is only recorded, and nothing of it is bought or cancelled until it is read back.
+ * The outcome. `other`: no order; `result`: there should be one. `other_shop`: it names another
+ * shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
+ * line, or a variation may have the SKU of its product, so the order is only recorded, and nothing
+ * of it is bought or cancelled until it is read back.
  */
 export type StorefrontAnswer =
   | { readonly kind: 'other' | 'other_shop'; readonly result?: string }
@@ -73,7 +91,9 @@ export class StorefrontIntake {
 
   /** @throws OrderSyncError CONFIG_INVALID when a SKU map cannot be used */
   constructor(deps: StorefrontIntakeDeps) {
-    this.#handlers = new Map(deps.shops.map((shop) => [`${shop.platform}/${shop.shop}`, new ShopHandler(shop, deps)]));
+    this.#handlers = new Map(
+      deps.shops.map((shop) => [`${shop.platform}/${shop.shop}`, new ShopHandler(shop, deps)]),
+    );
   }
 
   handlerFor(platform: string, shop: string): ShopHandler | null {
@@ -91,7 +111,10 @@ export class StorefrontIntake {
     return this.details() === null ? 'pass' : 'warn';
   }
 
-  /** Why an operator should look: a changed SKU map cannot be used, or it lacks what was bought lately; null: nothing. */
+  /**
+   * Why an operator should look: a changed SKU map cannot be used, or it lacks what was bought
+   * lately; null: nothing.
+   */
   details(): Readonly<Record<string, string>> | null {
     const handlers = [...this.#handlers.values()];
     if (handlers.some(({ skus }) => skus.problem !== null)) return oldMap;
@@ -116,7 +139,10 @@ export class ShopHandler {
   lostSkus: string | null = null;
   /** When a wrong signature came last, and none that is right since. */
   #refusedMono = Number.NEGATIVE_INFINITY;
-  /** Why its orders come late; null: nothing is known. Undefined: an earlier start may have flagged it. */
+  /**
+   * Why its orders come late; null: nothing is known. Undefined: an earlier start may have flagged
+   * it.
+   */
   problem: string | null | undefined;
 
   constructor(shop: Shop, deps: StorefrontIntakeDeps) {
@@ -137,7 +163,11 @@ export class ShopHandler {
     if (sender !== null && !(await this.#isOwn([sender], snapshot))) return { kind: 'other_shop' };
     const deleted = topic === this.webhook.deletedTopic ? deletedOrderId(document) : null;
     if (deleted !== null) return await this.#take(planDeletion(deleted, this.shop, now));
-    const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds, nowMs: now.nowMs };
+    const context = {
+      ...snapshot,
+      refunds: typeof refunds === 'string' ? null : refunds,
+      nowMs: now.nowMs,
+    };
     const reading = platform.readOrder(document, this.shop, context);
     if (reading.kind === 'other') return isListed ? reading : await this.#takeUnusable(snapshot);
     if (reading.kind === 'unreadable') return await this.#flagUnreadable(reading, snapshot);
@@ -159,27 +189,35 @@ export class ShopHandler {
     const paidMs = await this.#paidMs(order, snapshot, earliestMs);
     const known = { ...order, paidMs: paidMs === 'not_read' ? null : paidMs };
     const skus = await this.skus.current();
-    const shown = [...order.lines, ...order.unreadable].flatMap(({ sku }) => (sku === null ? [] : [normalSku(sku)]));
+    const shown = [...order.lines, ...order.unreadable].flatMap(({ sku }) =>
+      sku === null ? [] : [normalSku(sku)],
+    );
     const asked = { source: this.shop.source, skus: JSON.stringify(shown) };
     const before = await this.#deps.store.mappedBefore(asked);
     const now = { ...this.#context(), isReadNow: isListed };
     const plan = planOrder(known, this.shop, skus, { ...now, earliestMs, ownSkus, before });
     // Another map may have come into use meanwhile, which has what this one lacks.
     if (skus !== this.#followed) this.#followed = null;
-    const isRead = areProven && paidMs !== 'not_read' && (!order.refundUnclear || refunds !== 'not_read');
+    const isRead =
+      areProven && paidMs !== 'not_read' && (!order.refundUnclear || refunds !== 'not_read');
     if (isRead) return await this.#take(plan);
     const taken = await this.#deps.store.takeOrder({ ...plan, lines: null });
     return taken.stale ? { kind: 'taken', order, taken } : { kind: 'needs_refunds', order };
   }
 
-  /** Whether the shop is known by these, or by nothing of their kind yet. What its own API shows is always its own. */
+  /**
+   * Whether the shop is known by these, or by nothing of their kind yet. What its own API shows is
+   * always its own.
+   */
   async #isOwn(sites: readonly string[], { isListed, document }: OrderSnapshot): Promise<boolean> {
     const { store } = this.#deps;
     const { source, rest, sites: others } = this.shop;
     const { siteOf } = platformOf(this.shop);
     this.#sites ??= new Set([
       ...(await store.sitesOf(source)),
-      ...[...(rest === null ? [] : [rest.url]), ...others].flatMap((address) => siteOf(address) ?? []),
+      ...[...(rest === null ? [] : [rest.url]), ...others].flatMap(
+        (address) => siteOf(address) ?? [],
+      ),
     ]);
     const known = this.#sites;
     const { nowMs } = this.#context();
@@ -206,8 +244,9 @@ export class ShopHandler {
   }
 
   /**
-   * When an order was paid: as it says itself, as an earlier state told, or as its payments say. One that was placed lately was
-   * paid lately. Null: nobody knows it. `not_read`: the shop must be asked.
+   * When an order was paid: as it says itself, as an earlier state told, or as its payments say.
+   * One that was placed lately was paid lately. Null: nobody knows it. `not_read`: the shop must be
+   * asked.
    */
   async #paidMs(
     order: RealOrder,
@@ -223,9 +262,12 @@ export class ShopHandler {
     if (told !== null) return told;
     if (placedMs >= Math.max(earliestMs, nowMs - maxAgeH * 3_600_000)) return placedMs;
     const skus = await this.skus.current();
-    if (rest === null || snapshot.isLast === true || !order.lines.some(({ sku }) => skus.has(sku))) return null;
+    if (rest === null || snapshot.isLast === true || !order.lines.some(({ sku }) => skus.has(sku)))
+      return null;
     const { asked, document } = snapshot;
-    return asked === undefined ? 'not_read' : ((await asked.api.paidMs?.(document, asked.signal)) ?? null);
+    return asked === undefined
+      ? 'not_read'
+      : ((await asked.api.paidMs?.(document, asked.signal)) ?? null);
   }
 
   /** Learns which variations show a SKU of their own. False: the shop must be asked first. */
@@ -234,7 +276,9 @@ export class ShopHandler {
     { asked, isLast = false }: Pick<OrderSnapshot, 'asked' | 'isLast'>,
   ): Promise<boolean> {
     const skus = await this.skus.current();
-    const shown = lines.flatMap(({ sku, product }) => (isVariation(product) && skus.has(sku) ? [sku] : []));
+    const shown = lines.flatMap(({ sku, product }) =>
+      isVariation(product) && skus.has(sku) ? [sku] : [],
+    );
     const unproven = [...new Set(shown)].filter((sku) => !this.#ownSkus.has(normalSku(sku)));
     if (unproven.length === 0 || isLast || this.shop.rest === null) return true;
     if (asked === undefined) return false;
@@ -243,13 +287,20 @@ export class ShopHandler {
     return true;
   }
 
-  /** Puts a changed SKU map into use: remembers it, and takes in again the orders with SKUs that the map lacked. */
+  /**
+   * Puts a changed SKU map into use: remembers it, and takes in again the orders with SKUs that the
+   * map lacked.
+   */
   async followMap(): Promise<void> {
     const { store, clock } = this.#deps;
     const { source } = this.shop;
     const skus = await this.skus.current();
     if (skus !== this.#followed) {
-      await store.useSkus({ source, skus: JSON.stringify(skus.normalForms), nowMs: clock.wallMs() });
+      await store.useSkus({
+        source,
+        skus: JSON.stringify(skus.normalForms),
+        nowMs: clock.wallMs(),
+      });
       this.#followed = skus;
       try {
         for (const { orderId, sku } of await store.unknownSkus(source)) {
@@ -257,7 +308,11 @@ export class ShopHandler {
           const kept = skus.has(sku) ? await store.keptOrder(source, orderId) : null;
           // It was no old sale when it was kept.
           if (kept !== null)
-            await this.#takeReal(readKeptOrder(kept), { document: null, refunds: 'unknown', isListed: false }, 0);
+            await this.#takeReal(
+              readKeptOrder(kept),
+              { document: null, refunds: 'unknown', isListed: false },
+              0,
+            );
           await clock.sleep(1);
         }
       } catch (error) {
@@ -269,8 +324,19 @@ export class ShopHandler {
   }
 
   /** Takes in an order as the shop's API shows it now. */
-  async takeRead(document: unknown, refunds: KnownRefunds, asked: AskedShop): Promise<StorefrontAnswer> {
-    const answer = await this.take({ document, refunds, asked, isTest: false, topic: null, isListed: true });
+  async takeRead(
+    document: unknown,
+    refunds: KnownRefunds,
+    asked: AskedShop,
+  ): Promise<StorefrontAnswer> {
+    const answer = await this.take({
+      document,
+      refunds,
+      asked,
+      isTest: false,
+      topic: null,
+      isListed: true,
+    });
     if (answer.kind === 'taken' && answer.taken.accepted > 0) await this.#flagRefused();
     return answer;
   }
@@ -296,14 +362,26 @@ export class ShopHandler {
   }
 
   async flagUnread(orderId: string | null, rule: string): Promise<StorefrontAnswer> {
-    const reading = { kind: 'unreadable', orderId, modifiedMs: null, field: notShown, rule } as const;
+    const reading = {
+      kind: 'unreadable',
+      orderId,
+      modifiedMs: null,
+      field: notShown,
+      rule,
+    } as const;
     return await this.#flagUnreadable(reading, { document: rule, topic: null });
   }
 
   /** Takes in an order that the shop was asked for just now; null: it has the order no more. */
-  async takeNow(orderId: string, read: ReadOrder | null, asked: AskedShop): Promise<StorefrontAnswer> {
+  async takeNow(
+    orderId: string,
+    read: ReadOrder | null,
+    asked: AskedShop,
+  ): Promise<StorefrontAnswer> {
     if (read !== null) return await this.takeRead(read.value, read.refunds, asked);
-    return await this.#take(planDeletion(orderId, this.shop, { ...this.#context(), isReadNow: true }));
+    return await this.#take(
+      planDeletion(orderId, this.shop, { ...this.#context(), isReadNow: true }),
+    );
   }
 
   async #take(order: StorefrontOrder): Promise<StorefrontAnswer & { readonly kind: 'taken' }> {
@@ -311,7 +389,10 @@ export class ShopHandler {
     const taken = await store.takeOrder(order);
     if (taken.accepted + taken.takenBack + taken.flagged + taken.released > 0) {
       const { platform, shop } = this.shop;
-      logger.info({ platform, shop, order_id: order.orderId, ...taken }, 'storefront order taken in');
+      logger.info(
+        { platform, shop, order_id: order.orderId, ...taken },
+        'storefront order taken in',
+      );
       onChanged(new Map([[order.source, taken.accepted]]));
     }
     return { kind: 'taken', order, taken };
@@ -325,12 +406,19 @@ export class ShopHandler {
     const { platform, shop, source } = this.shop;
     const { orderId, modifiedMs, field, rule } = reading;
     const content = hash('sha256', JSON.stringify(document), 'hex').slice(0, 16);
-    const about = topic === null ? 'read back from its list of orders' : `webhook ${messageText(topic, 64)}`;
+    const about =
+      topic === null ? 'read back from its list of orders' : `webhook ${messageText(topic, 64)}`;
     const order = { source, orderId, modifiedMs, field, rule, ...this.#context() };
-    const flagged = await store.flagUnreadableOrder({ ...order, origin: `${about}, content ${content}` });
+    const flagged = await store.flagUnreadableOrder({
+      ...order,
+      origin: `${about}, content ${content}`,
+    });
     if (flagged > 0) {
       const details = { platform, shop, order_id: orderId, field, rule, topic, content };
-      logger.error(details, 'an order of the shop cannot be read and was not bought: review it in the shop');
+      logger.error(
+        details,
+        'an order of the shop cannot be read and was not bought: review it in the shop',
+      );
       onChanged(new Map());
     }
     return { kind: 'unreadable', orderId, flagged };
@@ -361,7 +449,10 @@ export class ShopHandler {
   }
 }
 
-/** The id of a deleted order. Null when the document has more: it is read as an order then, whatever its headers say. */
+/**
+ * The id of a deleted order. Null when the document has more: it is read as an order then, whatever
+ * its headers say.
+ */
 function deletedOrderId(document: unknown): string | null {
   return isObject(document) && Object.keys(document).length === 1 ? idOf(document['id']) : null;
 }

@@ -1,4 +1,9 @@
-import { isOutcomeRow, withoutAnswer, type Outcome, type OutcomeRow } from '../core/answers/outcome.ts';
+import {
+  isOutcomeRow,
+  withoutAnswer,
+  type Outcome,
+  type OutcomeRow,
+} from '../core/answers/outcome.ts';
 import { unreadText } from '../core/answers/order-answer.ts';
 import { findErrorRow, isListedCode, wholesaleErrors } from '../core/answers/wholesale-errors.ts';
 import {
@@ -25,11 +30,16 @@ export type SuccessReader = (answer: ExactJsonObject | readonly ExactJson[]) => 
 /** The error body of Spec 7: `{"error": {"code": <string>, "message": <string>}}`. */
 interface ErrorBody {
   readonly code: string;
-  /** Null when it is missing: the specification does not allow that, but the code counts all the same. */
+  /**
+   * Null when it is missing: the specification does not allow that, but the code counts all the
+   * same.
+   */
   readonly message: string | null;
 }
 
-/** `none`: no error. `strange`: not a JSON object, or an `error` of another form than Spec 7 shows. */
+/**
+ * `none`: no error. `strange`: not a JSON object, or an `error` of another form than Spec 7 shows.
+ */
 function readErrorBody(answer: ExactJson | undefined): ErrorBody | 'none' | 'strange' {
   if (!isJsonObject(answer)) return 'strange';
   const { error } = answer;
@@ -44,7 +54,8 @@ function readErrorBody(answer: ExactJson | undefined): ErrorBody | 'none' | 'str
 /** The row of a code that came with the status and family that Spec 7 lists. */
 function rowOfListed(http: number, code: string, purpose: CallPurpose): OutcomeRow {
   if (code === 'invalid_plan') return http === 404 ? 'plan_unknown' : 'plan_unorderable';
-  // Spec 7 explains `not_found` for lookups and for eSIM endpoints, but not for placing a gift card order.
+  // Spec 7 explains `not_found` for lookups and for eSIM endpoints, but not for placing a gift card
+  // order.
   const placesGiftCards = purpose.kind === 'submit' && purpose.operation === 'gift_card_order';
   if (code === 'not_found' && placesGiftCards) return 'not_found_unexpected';
   return isOutcomeRow(code) ? code : 'unlisted_code';
@@ -72,8 +83,8 @@ function foreignMessage(http: number, headers: PlainHeaders, body: Uint8Array): 
 }
 
 /**
- * The `message` and `code` of an error body, and its names; of a page its title. Never another value: a body of any form
- * may repeat delivered codes.
+ * The `message` and `code` of an error body, and its names; of a page its title. Never another
+ * value: a body of any form may repeat delivered codes.
  */
 function errorWords(body: Uint8Array): string {
   const json = parseExactJsonBytes(body);
@@ -91,7 +102,15 @@ type Ending = Pick<Outcome, 'row' | 'http' | 'message'> &
   Partial<Pick<Outcome, 'code' | 'retryAfterMs' | 'answer' | 'breach'>>;
 
 function answered(ending: Ending): Outcome {
-  const { row, http, message, code = null, retryAfterMs: asked = null, answer = null, breach = null } = ending;
+  const {
+    row,
+    http,
+    message,
+    code = null,
+    retryAfterMs: asked = null,
+    answer = null,
+    breach = null,
+  } = ending;
   return {
     row,
     sent: true,
@@ -120,7 +139,8 @@ function classifySuccess(
   if (json === undefined) return unreadable('a success whose body is not complete JSON');
   const isCatalogue = purpose.kind === 'read' && isJsonList(json);
   if (!isCatalogue && !isJsonObject(json)) return unreadable('a success that is not a JSON object');
-  if (!isCatalogue && readErrorBody(json) === 'strange') return unreadable('a success with an error that has no code');
+  if (!isCatalogue && readErrorBody(json) === 'strange')
+    return unreadable('a success with an error that has no code');
   const reading = readSuccess(json);
   switch (reading.kind) {
     case 'read':
@@ -138,24 +158,36 @@ function classifySuccess(
 }
 
 function errorEnding(http: number, error: ErrorBody, purpose: CallPurpose): Ending {
-  const base = { row: rowOfError(http, error.code, purpose), http, code: error.code, message: error.message ?? '' };
+  const base = {
+    row: rowOfError(http, error.code, purpose),
+    http,
+    code: error.code,
+    message: error.message ?? '',
+  };
   if (http < 300) return { ...base, breach: `HTTP ${http} with the error ${quoted(error.code)}` };
   return error.message === null ? { ...base, breach: 'an error without a message' } : base;
 }
 
 /**
- * Turns the end of a call into an outcome. Total: every status, body and fault has a row. Only an answer with the error
- * body of Spec 7 counts as a rejection by the API; the exception is 429, for which Spec 7 has no code.
+ * Turns the end of a call into an outcome. Total: every status, body and fault has a row. Only an
+ * answer with the error body of Spec 7 counts as a rejection by the API; the exception is 429, for
+ * which Spec 7 has no code.
  *
  * @param nowWallMs for a `Retry-After` date in an answer without a `Date` header
  */
-export function classify(end: CallEnd, purpose: CallPurpose, readSuccess: SuccessReader, nowWallMs: number): Outcome {
+export function classify(
+  end: CallEnd,
+  purpose: CallPurpose,
+  readSuccess: SuccessReader,
+  nowWallMs: number,
+): Outcome {
   const { http, headers } = end;
   const asked = retryAfterMs(headers, nowWallMs);
   const body = end.kind === 'answer' ? end.body : new Uint8Array();
 
   if (http === 429) {
-    // The status alone decides: Spec 7 has no code for it, and a limiter before the API may have written the body.
+    // The status alone decides: Spec 7 has no code for it, and a limiter before the API may have
+    // written the body.
     const error = readErrorBody(parseExactJsonBytes(body));
     const { code, message } = typeof error === 'string' ? { code: null, message: null } : error;
     const text = message ?? foreignMessage(http, headers, body);
@@ -163,21 +195,31 @@ export function classify(end: CallEnd, purpose: CallPurpose, readSuccess: Succes
   }
   if (http !== null && http >= 300 && http < 400) {
     const target = headers['location'] === undefined ? 'nowhere' : quoted(headers['location']);
-    return answered({ row: 'redirect', http, message: `HTTP ${http} redirects to ${target}; it was not followed` });
+    return answered({
+      row: 'redirect',
+      http,
+      message: `HTTP ${http} redirects to ${target}; it was not followed`,
+    });
   }
   if (end.kind === 'fault') {
     const { row, sent } = end;
     return { ...withoutAnswer(row, sent, messageText(end.message)), http };
   }
   if (end.http < 200) {
-    return answered({ row: 'cut_answer', http: end.http, message: `HTTP ${end.http} is no final answer` });
+    return answered({
+      row: 'cut_answer',
+      http: end.http,
+      message: `HTTP ${end.http} is no final answer`,
+    });
   }
   const json = parseExactJsonBytes(body);
   const error = readErrorBody(json);
-  if (typeof error !== 'string') return answered({ ...errorEnding(end.http, error, purpose), retryAfterMs: asked });
+  if (typeof error !== 'string')
+    return answered({ ...errorEnding(end.http, error, purpose), retryAfterMs: asked });
   if (end.http < 300) return answered(classifySuccess(end, json, purpose, readSuccess));
   const message = foreignMessage(end.http, headers, body);
-  if (end.http < 500) return answered({ row: 'foreign_refusal', http: end.http, message, retryAfterMs: asked });
+  if (end.http < 500)
+    return answered({ row: 'foreign_refusal', http: end.http, message, retryAfterMs: asked });
   const row = end.http === 503 ? 'foreign_unavailable' : 'foreign_server_error';
   return answered({ row, http: end.http, message, retryAfterMs: asked });
 }

@@ -2,7 +2,12 @@ import { CachedAnswers } from '../core/cached-answers.ts';
 import type { Clock } from '../core/clock.ts';
 import { probeVerdict, type Probe, type ProbeQuestion } from '../core/answers/probe.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/answers/outcome.ts';
-import { type ExactJson, isJsonList, isJsonObject, parseExactJsonBytes } from '../core/exact-json.ts';
+import {
+  type ExactJson,
+  isJsonList,
+  isJsonObject,
+  parseExactJsonBytes,
+} from '../core/exact-json.ts';
 import { messageText, withoutSecret } from '../core/message-text.ts';
 import {
   type Expectation,
@@ -43,7 +48,10 @@ import { dateOf, type AnswerTimes, type CallEnd } from './transport/call-end.ts'
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
 
 export interface WholesaleClientOptions {
-  /** The base address of the API, `https:`, or `http:` for a test server. Its path is the prefix of every path. */
+  /**
+   * The base address of the API, `https:`, or `http:` for a test server. Its path is the prefix of
+   * every path.
+   */
   readonly baseUrl: string;
   /** The parts of the mapping that differ from the default one (`order-sync wire` prints it). */
   readonly wire?: WireOverrides;
@@ -75,11 +83,17 @@ export interface Submission extends RenderedCall, Keyed {
 
 interface LookupCall extends Keyed {
   readonly family: Family;
-  /** The reference or the number of the order (Spec 7, `not_found`: "no order with that number or reference"). */
+  /**
+   * The reference or the number of the order (Spec 7, `not_found`: "no order with that number or
+   * reference").
+   */
   readonly key: string;
   /** The reference that the found order must have, if it shows one; null when it is unknown. */
   readonly expectReference: string | null;
-  /** Given for an order that was accepted: it is read for its units, by the call that the mapping has for that. */
+  /**
+   * Given for an order that was accepted: it is read for its units, by the call that the mapping
+   * has for that.
+   */
   readonly accepted?: { readonly orderNumber: string | null } | undefined;
   /** The purchase to compare the found order with; absent or null: it is not compared. */
   readonly ordered?: Purchase | null;
@@ -90,25 +104,42 @@ type KeptPart = Omit<MaskedPart, 'order'> & { body?: ExactJson; order?: ExactJso
 
 type ProbeCall = Keyed & { readonly question: ProbeQuestion };
 
-const defaultTimeouts: Timeouts = { connectMs: 5000, responseMs: 30_000, bodyMs: 15_000, totalMs: 45_000 };
+const defaultTimeouts: Timeouts = {
+  connectMs: 5000,
+  responseMs: 30_000,
+  bodyMs: 15_000,
+  totalMs: 45_000,
+};
 
 const noLookup = 'the wire mapping has no such lookup';
 const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null });
 
 /** What an answer may repeat of a request, and that is no code. */
-function knownOf(ordered: (Pick<Expectation, 'variant' | 'plan'> & { readonly reference?: string | null }) | null) {
-  return [ordered?.variant, ordered?.plan, ordered?.reference].filter((value) => typeof value === 'string');
+function knownOf(
+  ordered: (Pick<Expectation, 'variant' | 'plan'> & { readonly reference?: string | null }) | null,
+) {
+  return [ordered?.variant, ordered?.plan, ordered?.reference].filter(
+    (value) => typeof value === 'string',
+  );
 }
 
 /** Whether the head of a success came, and does not announce something else than JSON. */
 function hasJsonHead({ http, headers }: CallEnd): boolean {
   const type = headers['content-type'];
-  return http !== null && http >= 200 && http < 300 && (type === undefined || /\bjson\b/i.test(type));
+  return (
+    http !== null && http >= 200 && http < 300 && (type === undefined || /\bjson\b/i.test(type))
+  );
 }
 
 function parseBase(baseUrl: string): { origin: string; basePath: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  ) {
     const shown = url?.origin ?? baseUrl.replace(/^([^/]*)\/\/.*@/, '$1//');
     throw new OrderSyncError('CONFIG_INVALID', `The base address "${shown}" is not usable`, {
       hint: 'It must be an http(s) address without user, query and fragment, such as https://api.example.com/v1.',
@@ -118,12 +149,13 @@ function parseBase(baseUrl: string): { origin: string; basePath: string } {
 }
 
 /**
- * A client of the Wholesale Ordering API. Each call makes one HTTP request and resolves to an outcome: it never rejects
- * because of the network or the server, and it never retries.
+ * A client of the Wholesale Ordering API. Each call makes one HTTP request and resolves to an
+ * outcome: it never rejects because of the network or the server, and it never retries.
  *
  * ```ts
- * const client = createWholesaleClient({ baseUrl: 'https://api.example.com', clock: { wallMs: Date.now } });
- * const purchase = { operation: 'gift_card_order', reference: 'os-1', variant: 'steam-10', quantity: 1,
+ * const client = createWholesaleClient({ baseUrl: 'https://api.example.com', clock: { wallMs:
+ * Date.now } }); const purchase = { operation: 'gift_card_order', reference: 'os-1', variant:
+ * 'steam-10', quantity: 1,
  *   currency: 'USD', plan: null, iccid: null, days: null } as const;
  * const request = client.render(purchase); // store it with its reference before it is sent
  * const { operation } = purchase;
@@ -160,16 +192,18 @@ export class WholesaleClient {
     this.#wire = wire;
   }
 
-  /** Renders the request of a purchase. A retry sends the same bytes: store them with the reference. */
+  /**
+   * Renders the request of a purchase. A retry sends the same bytes: store them with the reference.
+   */
   render(purchase: ReferencedPurchase): RenderedCall {
     return renderRequest(purchase, this.#wire);
   }
 
   /**
-   * Places an order, buys a top-up or cancels an eSIM: one request that may spend or refund money. Its connection is
-   * closed before this resolves. `accepted` is a complete JSON object without `error` (Spec 7) in which something of an
-   * order is recognised, and that repeats no field of another order. Whether units are delivered, missing or refunded, its
-   * `answer` says.
+   * Places an order, buys a top-up or cancels an eSIM: one request that may spend or refund money.
+   * Its connection is closed before this resolves. `accepted` is a complete JSON object without
+   * `error` (Spec 7) in which something of an order is recognised, and that repeats no field of
+   * another order. Whether units are delivered, missing or refunded, its `answer` says.
    */
   async submit(submission: Submission): Promise<Outcome> {
     const { operation, expect } = submission;
@@ -195,14 +229,22 @@ export class WholesaleClient {
     return this.lookupPath(family) !== null;
   }
 
-  /** Identifies that lookup: its path template, and its method and body where it posts; null where there is none. */
+  /**
+   * Identifies that lookup: its path template, and its method and body where it posts; null where
+   * there is none.
+   */
   lookupPath(family: Family): string | null {
     const lookup = this.#wire.lookup[family];
     if (lookup === 'off' || lookup.path === 'off') return null;
-    return lookup.body === undefined ? lookup.path : `${lookup.method} ${lookup.path} ${JSON.stringify(lookup.body)}`;
+    return lookup.body === undefined
+      ? lookup.path
+      : `${lookup.method} ${lookup.path} ${JSON.stringify(lookup.body)}`;
   }
 
-  /** Whether the mapping has a call of its own that reads an accepted order with this number for its units. */
+  /**
+   * Whether the mapping has a call of its own that reads an accepted order with this number for its
+   * units.
+   */
   canReadAccepted(family: Family, orderNumber: string | null): boolean {
     const lookup = this.#wire.lookup[family];
     if (lookup === 'off' || lookup.accepted === 'off') return false;
@@ -210,16 +252,22 @@ export class WholesaleClient {
   }
 
   /**
-   * Looks up an order of one family. `absent` only when the API itself answers 404 with `not_found` and its complete
-   * error body; everything else that is not the order is `failed`. Only while `canLookUp(family)`.
+   * Looks up an order of one family. `absent` only when the API itself answers 404 with `not_found`
+   * and its complete error body; everything else that is not the order is `failed`. Only while
+   * `canLookUp(family)`.
    */
   async lookUp(call: LookupCall): Promise<LookupOutcome> {
     const request = this.#lookupRequest(call);
-    if (typeof request === 'string') return { kind: 'failed', outcome: withoutAnswer('local_defect', false, request) };
+    if (typeof request === 'string')
+      return { kind: 'failed', outcome: withoutAnswer('local_defect', false, request) };
     let differs: string | null = null;
     let repeatsGoods = false;
     const wire = answerWireFor(this.#wire.answer, call.ordered?.operation ?? null);
-    const part: KeptPart = { family: call.family, wire, known: [call.key, ...knownOf(call.ordered ?? null)] };
+    const part: KeptPart = {
+      family: call.family,
+      wire,
+      known: [call.key, ...knownOf(call.ordered ?? null)],
+    };
     const result = await this.#lookUp(request, call, part, (body) => {
       const reading = readLookup(body, call.family, call.expectReference, wire);
       part.body = body;
@@ -236,8 +284,8 @@ export class WholesaleClient {
   }
 
   /**
-   * Asks one small question, to find out whether the API answers and accepts this key. One HTTP request, which spends no
-   * money; none when the mapping has no lookup and a lookup is asked for.
+   * Asks one small question, to find out whether the API answers and accepts this key. One HTTP
+   * request, which spends no money; none when the mapping has no lookup and a lookup is asked for.
    */
   async probe(call: ProbeCall): Promise<Probe> {
     return call.question === 'lookup' ? this.#probeLookup(call) : this.#probeProducts(call);
@@ -257,7 +305,10 @@ export class WholesaleClient {
     return this.#walk(this.#wire.catalogue.destinations.path, 'esim', readDestination);
   }
 
-  /** The plans of a destination; an unknown destination is a failed step with `not_found` (Spec 4, lookup rule 2). */
+  /**
+   * The plans of a destination; an unknown destination is a failed step with `not_found` (Spec 4,
+   * lookup rule 2).
+   */
   plans(destination: string): CatalogueWalk<Plan> {
     return this.#walk(fillPath(this.#wire.catalogue.plans.path, { destination }), 'esim', readPlan);
   }
@@ -267,7 +318,10 @@ export class WholesaleClient {
     await this.#transport.close();
   }
 
-  /** Looks up a reference that nobody ever sold: no reference of an order has two hyphens after its prefix. */
+  /**
+   * Looks up a reference that nobody ever sold: no reference of an order has two hyphens after its
+   * prefix.
+   */
   async #probeLookup(call: ProbeCall): Promise<Probe> {
     const family: Family = this.canLookUp('gift_card') ? 'gift_card' : 'esim';
     this.#probes += 1;
@@ -275,11 +329,17 @@ export class WholesaleClient {
     const request = this.#lookupRequest({ family, key });
     if (typeof request === 'string')
       return { outcome: withoutAnswer('local_defect', false, request), verdict: 'cannot_tell' };
-    return this.#probe(request, call, family, (body) => readLookup(body, family, key, this.#wire.answer));
+    return this.#probe(request, call, family, (body) =>
+      readLookup(body, family, key, this.#wire.answer),
+    );
   }
 
   /** The request of a lookup; why there is none. */
-  #lookupRequest({ family, key, accepted }: Pick<LookupCall, 'family' | 'key' | 'accepted'>): RenderedCall | string {
+  #lookupRequest({
+    family,
+    key,
+    accepted,
+  }: Pick<LookupCall, 'family' | 'key' | 'accepted'>): RenderedCall | string {
     const lookup = this.#wire.lookup[family];
     const number = accepted?.orderNumber ?? null;
     const isOwn = accepted !== undefined && this.canReadAccepted(family, number);
@@ -287,26 +347,45 @@ export class WholesaleClient {
     const { method, path, body } = isOwn && lookup.accepted !== 'off' ? lookup.accepted : lookup;
     if (path === 'off') return noLookup;
     // An order number comes from the API: a strange one must not throw.
-    if (!isPathPart(key) || (number !== null && !isPathPart(number))) return 'an order cannot be looked up by this key';
+    if (!isPathPart(key) || (number !== null && !isPathPart(number)))
+      return 'an order cannot be looked up by this key';
     const values = { key, reference: key, ...(number === null ? {} : { number }) };
-    return { method, path: fillPath(path, values), body: body === undefined ? null : renderBody(body, values) };
+    return {
+      method,
+      path: fillPath(path, values),
+      body: body === undefined ? null : renderBody(body, values),
+    };
   }
 
   async #probeProducts(call: ProbeCall): Promise<Probe> {
     let currencies: readonly string[] | undefined;
     // A proxy may answer with any JSON: a catalogue is a list of objects.
-    const unreadable = { kind: 'unreadable', message: 'an answer without a list of products' } as const;
-    const probe = await this.#probe(this.#productsRequest(givenPaths.products), call, 'gift_card', (catalogue) => {
-      if (isJsonList(catalogue) && !catalogue.every(isJsonObject)) return unreadable;
-      const page = readCataloguePage(catalogue, readProduct, this.#wire.catalogue);
-      const items = page?.items ?? [];
-      if (items.length > 0) currencies = [...new Set(items.flatMap(({ item }) => item.currencies))];
-      return page === null ? unreadable : { kind: 'read', answer: null };
-    });
+    const unreadable = {
+      kind: 'unreadable',
+      message: 'an answer without a list of products',
+    } as const;
+    const probe = await this.#probe(
+      this.#productsRequest(givenPaths.products),
+      call,
+      'gift_card',
+      (catalogue) => {
+        if (isJsonList(catalogue) && !catalogue.every(isJsonObject)) return unreadable;
+        const page = readCataloguePage(catalogue, readProduct, this.#wire.catalogue);
+        const items = page?.items ?? [];
+        if (items.length > 0)
+          currencies = [...new Set(items.flatMap(({ item }) => item.currencies))];
+        return page === null ? unreadable : { kind: 'read', answer: null };
+      },
+    );
     return { ...probe, currencies };
   }
 
-  async #probe(request: RenderedCall, call: ProbeCall, family: Family, read: SuccessReader): Promise<Probe> {
+  async #probe(
+    request: RenderedCall,
+    call: ProbeCall,
+    family: Family,
+    read: SuccessReader,
+  ): Promise<Probe> {
     const { end } = await this.#send('read', request, call);
     const outcome = this.#outcomeOf(end, call, { kind: 'read', family }, read);
     return { outcome, verdict: probeVerdict(call.question, outcome, hasJsonHead(end)) };
@@ -328,24 +407,47 @@ export class WholesaleClient {
         if (page !== null) return { kind: 'read', answer: null };
         return { kind: 'unreadable', message: 'an answer without a list' };
       });
-      return outcome.row === 'accepted' && page !== null ? { kind: 'page', page } : { kind: 'failed', outcome };
+      return outcome.row === 'accepted' && page !== null
+        ? { kind: 'page', page }
+        : { kind: 'failed', outcome };
     };
-    return new CatalogueWalk({ path, paging: wire.paging, origin: this.#origin, basePath: this.#basePath, fetch });
+    return new CatalogueWalk({
+      path,
+      paging: wire.paging,
+      origin: this.#origin,
+      basePath: this.#basePath,
+      fetch,
+    });
   }
 
-  async #lookUp(request: RenderedCall, call: Keyed, part: KeptPart, read: SuccessReader): Promise<LookupOutcome> {
+  async #lookUp(
+    request: RenderedCall,
+    call: Keyed,
+    part: KeptPart,
+    read: SuccessReader,
+  ): Promise<LookupOutcome> {
     const { end, whyCached } = await this.#send('read', request, call);
-    const outcome = this.#keptOutcome(end, call, { kind: 'read', family: part.family }, { read, part });
+    const outcome = this.#keptOutcome(
+      end,
+      call,
+      { kind: 'read', family: part.family },
+      { read, part },
+    );
     const { kept } = outcome;
     if (whyCached !== null && end.http !== null && (end.http < 300 || end.http === 404)) {
       const message = withoutSecret(
         `a cache answered, which proves nothing (${messageText(whyCached, 100)})`,
         call.keyValue,
       );
-      return { kind: 'failed', outcome: { ...outcome, row: 'foreign_refusal', code: null, answer: null, message } };
+      return {
+        kind: 'failed',
+        outcome: { ...outcome, row: 'foreign_refusal', code: null, answer: null, message },
+      };
     }
-    if (outcome.row === 'accepted' && outcome.answer !== null) return { kind: 'found', answer: outcome.answer, kept };
-    // A breach is an answer of another form than Spec 7 shows: it does not prove that the order is absent.
+    if (outcome.row === 'accepted' && outcome.answer !== null)
+      return { kind: 'found', answer: outcome.answer, kept };
+    // A breach is an answer of another form than Spec 7 shows: it does not prove that the order is
+    // absent.
     const absent = outcome.row === 'not_found' && outcome.http === 404 && outcome.breach === null;
     return absent ? { kind: 'absent', kept } : { kind: 'failed', outcome };
   }
@@ -368,9 +470,16 @@ export class WholesaleClient {
     };
     const times = this.#answerTimes;
     const sentMono = times?.monoMs() ?? 0;
-    const end = await this.#transport[how]({ method, path: `${this.#basePath}${path}`, headers, body, signal });
+    const end = await this.#transport[how]({
+      method,
+      path: `${this.#basePath}${path}`,
+      headers,
+      body,
+      signal,
+    });
     const receivedMono = times?.monoMs() ?? 0;
-    if (end.kind === 'answer') times?.onAnswer({ sentMono, receivedMono, dateMs: dateOf(end.headers) });
+    if (end.kind === 'answer')
+      times?.onAnswer({ sentMono, receivedMono, dateMs: dateOf(end.headers) });
     return { end, whyCached: this.#cached.whyCached(end.headers, { sentMono, receivedMono }) };
   }
 
@@ -383,11 +492,17 @@ export class WholesaleClient {
   ): Outcome {
     const outcome = this.#outcomeOf(end, keyed, purpose, read);
     const body = part.body ?? (end.kind === 'answer' ? parseExactJsonBytes(end.body) : undefined);
-    const kept = body === undefined ? null : maskedAnswer(body, { ...part, order: part.order ?? body });
+    const kept =
+      body === undefined ? null : maskedAnswer(body, { ...part, order: part.order ?? body });
     return { ...outcome, kept: kept === null ? null : withoutSecret(kept, keyed.keyValue) };
   }
 
-  #outcomeOf(end: CallEnd, { keyValue }: Keyed, purpose: CallPurpose, read: SuccessReader): Outcome {
+  #outcomeOf(
+    end: CallEnd,
+    { keyValue }: Keyed,
+    purpose: CallPurpose,
+    read: SuccessReader,
+  ): Outcome {
     const outcome = classify(end, purpose, read, this.#clock.wallMs());
     return {
       ...outcome,

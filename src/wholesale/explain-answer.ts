@@ -21,26 +21,41 @@ export interface ExplainedAnswer {
   readonly http: number;
   readonly row: OutcomeRow;
   readonly message: string;
-  /** What was read, by name: `order_number`, `units[0].code`; `unread extra_part` names a field of a unit. */
+  /**
+   * What was read, by name: `order_number`, `units[0].code`; `unread extra_part` names a field of a
+   * unit.
+   */
   readonly read: Values;
   /** Each value of the answer, with what it was read as; none: it was not read. */
-  readonly leaves: readonly { readonly path: string; readonly value: string; readonly readAs: readonly string[] }[];
+  readonly leaves: readonly {
+    readonly path: string;
+    readonly value: string;
+    readonly readAs: readonly string[];
+  }[];
   /** What a person should correct in the mapping; empty: nothing. */
   readonly problems: readonly string[];
 }
 
 type Path = readonly string[];
 
-function leavesOf(value: ExactJson, path: Path = []): readonly { path: Path; value: string | boolean }[] {
+function leavesOf(
+  value: ExactJson,
+  path: Path = [],
+): readonly { path: Path; value: string | boolean }[] {
   if (value === null) return [];
   if (typeof value === 'string' || typeof value === 'boolean') return [{ path, value }];
   return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...path, name]));
 }
 
-/** Whether a read value came from this one: equal, a part of it, or the same digits as an amount. */
+/**
+ * Whether a read value came from this one: equal, a part of it, or the same digits as an amount.
+ */
 const isSame = (read: string, value: string): boolean =>
-  read === value || digitsOf(read) === digitsOf(value) || (value.length >= 4 && read.includes(value));
-const digitsOf = (text: string): string => (/^\d+(\.\d+)?$/.test(text) ? text.replace('.', '') : text);
+  read === value ||
+  digitsOf(read) === digitsOf(value) ||
+  (value.length >= 4 && read.includes(value));
+const digitsOf = (text: string): string =>
+  /^\d+(\.\d+)?$/.test(text) ? text.replace('.', '') : text;
 
 /** Names and texts of what a record has; without what it has not. */
 function valuesOf(fields: object, prefix = ''): readonly (readonly [string, string])[] {
@@ -50,10 +65,19 @@ function valuesOf(fields: object, prefix = ''): readonly (readonly [string, stri
 }
 
 /** Reads an answer to one kind of call, with or without a fault. */
-function readingOf(body: ExactJson, kind: SampleKind, operation: Operation, mapping: Wire): SuccessReading {
+function readingOf(
+  body: ExactJson,
+  kind: SampleKind,
+  operation: Operation,
+  mapping: Wire,
+): SuccessReading {
   const [family, wire] = [familyOf(operation), answerWireFor(mapping.answer, operation)];
   // A sample does not say which of the orders in a list was asked for.
-  const lists = isJsonList(body) ? [body] : isJsonObject(body) ? Object.values(body).filter(isJsonList) : [];
+  const lists = isJsonList(body)
+    ? [body]
+    : isJsonObject(body)
+      ? Object.values(body).filter(isJsonList)
+      : [];
   const shown = lists.flat().flatMap((order) => firstAt(order, wire.reference, textIn) ?? []);
   if (kind === 'lookup') return readLookup(body, family, shown[0] ?? null, wire);
   const answer = readAnswer(body, family, wire);
@@ -66,7 +90,13 @@ function valuesIn(body: ExactJson, kind: SampleKind, operation: Operation, wire:
   if (kind === 'error') return isJsonObject(error) ? Object.fromEntries(valuesOf(error)) : {};
   const reading = readingOf(body, kind, operation, wire);
   if (reading.kind === 'unreadable' || reading.answer === null) return {};
-  const { units, unreadFields = [], orderNumber: order_number, statusClass: status_class, ...order } = reading.answer;
+  const {
+    units,
+    unreadFields = [],
+    orderNumber: order_number,
+    statusClass: status_class,
+    ...order
+  } = reading.answer;
   return Object.fromEntries([
     ...valuesOf({ order_number, ...order, status_class }),
     ...units.flatMap((unit, at) => valuesOf(unit, `units[${at}].`)),
@@ -75,15 +105,24 @@ function valuesIn(body: ExactJson, kind: SampleKind, operation: Operation, wire:
 }
 
 /** What a person should correct. */
-function problemsOf({ kind, row, message, read }: Omit<ExplainedAnswer, 'problems'>): readonly string[] {
+function problemsOf({
+  kind,
+  row,
+  message,
+  read,
+}: Omit<ExplainedAnswer, 'problems'>): readonly string[] {
   const names = Object.keys(read);
   const has = (start: string): boolean => names.some((name) => name.startsWith(start));
   if (kind === 'error') {
     const isListed = wholesaleErrors.some(({ code }) => code === read['code']);
-    return isListed ? [] : ['the specification does not list this error: its order needs review or is looked up'];
+    return isListed
+      ? []
+      : ['the specification does not list this error: its order needs review or is looked up'];
   }
   if (row !== 'accepted') return [message];
-  const unread = names.flatMap((name) => (name.startsWith('unread ') ? name.slice('unread '.length) : []));
+  const unread = names.flatMap((name) =>
+    name.startsWith('unread ') ? name.slice('unread '.length) : [],
+  );
   const next = 'map it below `answer`, or list it in `ignored`: until then nothing is delivered';
   if (unread.length > 0) return [`not read of a unit: ${unread.join(', ')}; ${next}`];
   const isOpen = ['pending', 'refunded'].includes(read['status_class'] ?? '');
@@ -91,7 +130,8 @@ function problemsOf({ kind, row, message, read }: Omit<ExplainedAnswer, 'problem
 }
 
 /**
- * Reads the text of an answer as the worker would, without a call: what each value was read as, and what that leads to.
+ * Reads the text of an answer as the worker would, without a call: what each value was read as, and
+ * what that leads to.
  * @param asked.family null: the one in which more is read
  * @param asked.http default: 200, and of an error the status of its code (Spec 7)
  * @returns null for a text that is not JSON
@@ -103,17 +143,28 @@ export function explainAnswer(
 ): ExplainedAnswer | null {
   const body = parseExactJson(text);
   if (body === undefined) return null;
-  const [cards, esims] = (['gift_card_order', 'esim_order'] as const).map((of) => valuesIn(body, kind, of, wire));
+  const [cards, esims] = (['gift_card_order', 'esim_order'] as const).map((of) =>
+    valuesIn(body, kind, of, wire),
+  );
   const isEsim =
-    family === null ? Object.keys(esims ?? {}).length > Object.keys(cards ?? {}).length : family === 'esim';
+    family === null
+      ? Object.keys(esims ?? {}).length > Object.keys(cards ?? {}).length
+      : family === 'esim';
   const operation = isEsim ? 'esim_order' : 'gift_card_order';
   const read = (isEsim ? esims : cards) ?? {};
   const chosen = familyOf(operation);
   const listed = wholesaleErrors.find(({ code }) => code === read['code'])?.http ?? 422;
   const status = http ?? (kind === 'error' ? listed : 200);
-  const end = { kind: 'answer', http: status, headers: {}, body: new TextEncoder().encode(text) } as const;
+  const end = {
+    kind: 'answer',
+    http: status,
+    headers: {},
+    body: new TextEncoder().encode(text),
+  } as const;
   const purpose =
-    kind === 'lookup' ? ({ kind: 'read', family: chosen } as const) : ({ kind: 'submit', operation } as const);
+    kind === 'lookup'
+      ? ({ kind: 'read', family: chosen } as const)
+      : ({ kind: 'submit', operation } as const);
   const outcome = classify(end, purpose, (value) => readingOf(value, kind, operation, wire), 0);
   const facts = Object.entries(read).filter(([name]) => !name.startsWith('unread '));
   const leaves = leavesOf(body).map(({ path, value }) => ({
@@ -124,6 +175,14 @@ export function explainAnswer(
     value: String(value),
     readAs: facts.filter(([, shown]) => isSame(shown, String(value))).map(([name]) => name),
   }));
-  const explained = { kind, family: chosen, http: status, row: outcome.row, message: outcome.message, read, leaves };
+  const explained = {
+    kind,
+    family: chosen,
+    http: status,
+    row: outcome.row,
+    message: outcome.message,
+    read,
+    leaves,
+  };
   return { ...explained, problems: problemsOf(explained) };
 }

@@ -20,7 +20,9 @@ export const wholesaleSection = keysOf({
     ),
   base_url: httpUrl
     .transform((url) => url.replace(/(?<!\/)\/+$/, ''))
-    .describe('The address of the Wholesale Ordering API. It must be https, except on this machine and for a sandbox.'),
+    .describe(
+      'The address of the Wholesale Ordering API. It must be https, except on this machine and for a sandbox.',
+    ),
   keys: z
     .array(
       keysOf({
@@ -53,7 +55,10 @@ export const wholesaleSection = keysOf({
     .meta(live),
 })
   .transform(({ caFile: ca, timeoutMs: totalMs, ...keys }) => {
-    const [connectMs, responseMs] = [Math.min(5000, Math.ceil(totalMs / 3)), Math.ceil((totalMs * 2) / 3)];
+    const [connectMs, responseMs] = [
+      Math.min(5000, Math.ceil(totalMs / 3)),
+      Math.ceil((totalMs * 2) / 3),
+    ];
     return { ...keys, ca, timeouts: { connectMs, responseMs, totalMs } };
   })
   .describe('The API of the supplier.');

@@ -2,7 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { healthRoutes, startHealthServer, type HealthCheck } from '../../src/admin/health-server.ts';
+import {
+  healthRoutes,
+  startHealthServer,
+  type HealthCheck,
+} from '../../src/admin/health-server.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 
 const passing: HealthCheck = { name: 'database', readiness: true, check: () => 'pass' };
@@ -52,12 +56,19 @@ describe('health', () => {
       version: '1.2.3',
       checks: { database: 'fail', results: 'warn' },
     });
-    expect((await ask('/healthz', [{ name: 'results', readiness: false, check: () => 'warn' }])).status).toBe(200);
+    expect(
+      (await ask('/healthz', [{ name: 'results', readiness: false, check: () => 'warn' }])).status,
+    ).toBe(200);
   });
 
   it('shows the details of a check, and none for a check without them', async () => {
     const { body } = await ask('/healthz', [
-      { name: 'clock', readiness: false, check: () => 'warn', details: () => ({ ahead_ms: 432_000_000 }) },
+      {
+        name: 'clock',
+        readiness: false,
+        check: () => 'warn',
+        details: () => ({ ahead_ms: 432_000_000 }),
+      },
       { name: 'results', readiness: false, check: () => 'pass', details: () => null },
     ]);
     expect(JSON.parse(body)).toMatchObject({ details: { clock: { ahead_ms: 432_000_000 } } });
@@ -98,5 +109,12 @@ describe('health', () => {
 
 function options(port: number) {
   const silent = { clock: new SystemClock(), logger: pino({ level: 'silent' }) };
-  return { host: '127.0.0.1', port, version: '1.2.3', checks: [passing], draining: () => false, ...silent };
+  return {
+    host: '127.0.0.1',
+    port,
+    version: '1.2.3',
+    checks: [passing],
+    draining: () => false,
+    ...silent,
+  };
 }

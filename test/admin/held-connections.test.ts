@@ -42,7 +42,10 @@ async function started() {
   return { server, lines, finish, begun };
 }
 
-/** Opens a hundred connections that say nothing, and waits until the server has closed all but the 48 that it keeps. */
+/**
+ * Opens a hundred connections that say nothing, and waits until the server has closed all but the
+ * 48 that it keeps.
+ */
 async function holdHundred(address: string) {
   const port = Number(address.split(':')[1]);
   const open = new Set<Socket>();
@@ -66,7 +69,8 @@ it('a hundred held connections leave the admin server with 48, and keep nobody f
   const { open, ended } = await holdHundred(server.address);
   const answer = await fetch(`http://${server.address}/livez`);
   expect(answer.status).toBe(200);
-  // Three quarters of 64 places are for callers that did not prove who they are, one of them for the question.
+  // Three quarters of 64 places are for callers that did not prove who they are, one of them for
+  // the question.
   await Promise.all(ended.slice(0, 53));
   expect(open.size).toBe(47);
   expect(lines.join('')).toContain('refused');

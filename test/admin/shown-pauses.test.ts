@@ -43,7 +43,9 @@ it('shows each pause with its reason, its start and what it holds up, without it
 });
 
 it('shows the 50 pauses that hold up the most, and counts the rest', async () => {
-  const { ask } = health(Array.from({ length: 53 }, (_, index) => pause(`variant:${index}`, index)));
+  const { ask } = health(
+    Array.from({ length: 53 }, (_, index) => pause(`variant:${index}`, index)),
+  );
   const { pauses, pauses_not_shown: more } = await ask();
   expect(pauses).toHaveLength(50);
   expect(pauses[49]).toMatchObject({ scope: 'variant:3' });
@@ -67,5 +69,10 @@ it('shows no pauses when they cannot be read, and still every check', async () =
   const checks = [{ name: 'folder', readiness: false, check: () => 'pass' as const }];
   const routes = healthRoutes({ checks, pauses, draining: () => false, version: '1' });
   const answer = await routes.request('/healthz');
-  expect(await answer.json()).toEqual({ status: 'pass', draining: false, version: '1', checks: { folder: 'pass' } });
+  expect(await answer.json()).toEqual({
+    status: 'pass',
+    draining: false,
+    version: '1',
+    checks: { folder: 'pass' },
+  });
 });

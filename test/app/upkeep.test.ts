@@ -13,7 +13,10 @@ const eachSecond = '* * * * * *';
 async function upkeepOf(changes: { minFreeBytes?: number } = {}) {
   const outbox = await Outbox.open();
   const log: Record<string, unknown>[] = [];
-  const logger = pino({ level: 'info' }, { write: (text: string) => void log.push(JSON.parse(text)) });
+  const logger = pino(
+    { level: 'info' },
+    { write: (text: string) => void log.push(JSON.parse(text)) },
+  );
   const folder = join(dirname(outbox.path), 'backups');
   const { minFreeBytes = 0 } = changes;
   const config = {
@@ -35,7 +38,9 @@ it('backs up while the worker writes, keeps the newest, and remembers the result
   await outbox.accept([line({ orderId: '2' })]);
   await upkeep.stop();
   expect(await upkeep.health()).toBe('pass');
-  const copies = readdirSync(folder).filter((name) => name.endsWith('.db') && !name.startsWith('.'));
+  const copies = readdirSync(folder).filter(
+    (name) => name.endsWith('.db') && !name.startsWith('.'),
+  );
   expect(copies).toHaveLength(1);
   const copy = new SqliteDatabase(join(folder, copies[0] ?? ''), { readonly: true });
   expect(copy.prepare('SELECT count(*) FROM entries').pluck().get()).toBe(1);
@@ -47,12 +52,16 @@ it('makes no backup that would fill the disk, and says so in health until one is
   const { folder, log, make } = await upkeepOf({ minFreeBytes: Number.MAX_SAFE_INTEGER });
   const upkeep = make();
   await upkeep.start();
-  await expect.poll(() => log.some(({ msg }) => String(msg).startsWith('the upkeep failed'))).toBe(true);
+  await expect
+    .poll(() => log.some(({ msg }) => String(msg).startsWith('the upkeep failed')))
+    .toBe(true);
   await upkeep.stop();
   const later = make();
   await later.start();
   expect(await later.health()).toBe('warn');
-  expect(later.healthCheck.details?.()).toMatchObject({ reason: 'the last backup of the database failed (DISK_FULL)' });
+  expect(later.healthCheck.details?.()).toMatchObject({
+    reason: 'the last backup of the database failed (DISK_FULL)',
+  });
   await later.stop();
   expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
 });
@@ -70,7 +79,9 @@ it('finds damage, and health fails', async () => {
   await expect.poll(() => log.some(({ problems }) => problems !== undefined)).toBe(true);
   await upkeep.stop();
   expect(await upkeep.health()).toBe('fail');
-  expect(upkeep.healthCheck.details?.()).toMatchObject({ reason: 'the check found damage in the database' });
+  expect(upkeep.healthCheck.details?.()).toMatchObject({
+    reason: 'the check found damage in the database',
+  });
 });
 
 it('ends what is under way at a stop, and the next backup removes what is left of it', async () => {

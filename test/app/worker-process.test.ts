@@ -13,7 +13,8 @@ describe('a worker as a process', () => {
       },
     });
     onTestFinished(() => installation.close());
-    const openAttempts = () => installation.query('SELECT 1 FROM attempt_log WHERE closed_at IS NULL').length;
+    const openAttempts = () =>
+      installation.query('SELECT 1 FROM attempt_log WHERE closed_at IS NULL').length;
     installation.drop('a.ndjson', `${order(1)}\n`);
     const first = installation.start();
     await first.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
@@ -27,7 +28,10 @@ describe('a worker as a process', () => {
     expect(await next.end('SIGTERM'), next.stderr).toBe(0);
     expect(installation.sandbox.ledger().orders).toHaveLength(2);
     const results = installation.results();
-    expect(['shop/1', 'shop/2'].map((name) => results.get(name)?.state)).toEqual(['completed', 'completed']);
+    expect(['shop/1', 'shop/2'].map((name) => results.get(name)?.state)).toEqual([
+      'completed',
+      'completed',
+    ]);
     expect(openAttempts()).toBe(0);
   });
 });

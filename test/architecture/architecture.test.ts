@@ -16,10 +16,21 @@ interface Rule {
   readonly node?: readonly string[];
 }
 
-const workerModules = ['core', 'config', 'ops', 'store', 'wholesale', 'intake', 'storefronts', 'buying', 'results'];
+const workerModules = [
+  'core',
+  'config',
+  'ops',
+  'store',
+  'wholesale',
+  'intake',
+  'storefronts',
+  'buying',
+  'results',
+];
 
 const rules: Readonly<Record<string, Rule>> = {
-  // Only for functions of their input: hashes for references and fingerprints, and the unpacking of answers.
+  // Only for functions of their input: hashes for references and fingerprints, and the unpacking of
+  // answers.
   core: { modules: [], packages: ['zod'], node: ['node:crypto', 'node:zlib'] },
   ops: { modules: ['core'] },
   config: { modules: ['core', 'ops'] },
@@ -47,7 +58,8 @@ const inSrc = (path: string): string => relative(src, path);
 const moduleOf = (path: string): string => inSrc(path).split('/')[0] ?? '';
 const textOf = (path: string): string => readFileSync(path, 'utf8');
 /** Comments and strings may speak of anything; rules about code look at code. */
-const codeOf = (path: string): string => textOf(path).replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '');
+const codeOf = (path: string): string =>
+  textOf(path).replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '');
 const filesImportedBy = (path: string): string[] =>
   importsOf(textOf(path)).flatMap((specifier) =>
     specifier.startsWith('.') ? [resolve(dirname(path), specifier)] : [],
@@ -69,7 +81,10 @@ function isAllowed(path: string, specifier: string): boolean {
   return list === undefined || list.includes(specifier);
 }
 
-/** Groups of files that import each other in a circle, types included (Tarjan's strongly connected components). */
+/**
+ * Groups of files that import each other in a circle, types included (Tarjan's strongly connected
+ * components).
+ */
 function importCycles(): string[][] {
   const cycles: string[][] = [];
   const order = new Map<string, number>();
@@ -82,7 +97,11 @@ function importCycles(): string[][] {
     stack.push(path);
     for (const target of filesImportedBy(path)) {
       if (!target.endsWith('.ts')) continue;
-      const reached = order.has(target) ? (stack.includes(target) ? order.get(target) : undefined) : visit(target);
+      const reached = order.has(target)
+        ? stack.includes(target)
+          ? order.get(target)
+          : undefined
+        : visit(target);
       if (reached !== undefined) lowest.set(path, Math.min(lowest.get(path) ?? own, reached));
     }
     if (lowest.get(path) === own) {
@@ -111,7 +130,9 @@ describe('the modules of src/', () => {
 
   it('name the file that they import, with its ending', () => {
     const wrong = sources.flatMap((path) =>
-      importsOf(textOf(path)).filter((specifier) => specifier.startsWith('.') && !/\.(ts|json)$/.test(specifier)),
+      importsOf(textOf(path)).filter(
+        (specifier) => specifier.startsWith('.') && !/\.(ts|json)$/.test(specifier),
+      ),
     );
     expect(wrong).toEqual([]);
   });
@@ -133,7 +154,9 @@ describe('the modules of src/', () => {
   it('start the sandbox only from the command line; it imports nothing of the worker', () => {
     const imported = filesBelow(sandbox)
       .filter((path) => path.endsWith('.ts') && !path.startsWith(`${sandbox}/test/`))
-      .flatMap((path) => filesImportedBy(path).filter((target) => !target.startsWith(`${sandbox}/`)));
+      .flatMap((path) =>
+        filesImportedBy(path).filter((target) => !target.startsWith(`${sandbox}/`)),
+      );
     expect(imported).toEqual([]);
     expect(folderPairs(sandbox, root)).toEqual([]);
   });
@@ -149,20 +172,31 @@ describe('the modules of src/', () => {
     const others = sources.filter(
       (path) => moduleOf(path) !== 'store' && !/^buying\/(.*\/)?[a-z-]+-sql\.ts$/.test(inSrc(path)),
     );
-    expect(offenders(others, /better-sqlite3|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z_*]+/)).toEqual([]);
+    expect(
+      offenders(others, /better-sqlite3|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM) [a-z_*]+/),
+    ).toEqual([]);
   });
 
   it('get time and randomness injected: only ops reads them', () => {
     const others = sources.filter((path) => moduleOf(path) !== 'ops');
-    expect(offenders(others, /Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|process\.hrtime/)).toEqual([]);
+    expect(
+      offenders(
+        others,
+        /Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|process\.hrtime/,
+      ),
+    ).toEqual([]);
   });
 
   it('speak HTTP outwards only in the API client, the clients of shops, signed posts and the command line', () => {
     const others = sources.filter((path) => !['wholesale', 'cli'].includes(moduleOf(path)));
     const outgoing = 'ops/outgoing-http.ts';
     expect(offenders(others, /from 'undici'|\bfetch\(/)).toEqual([outgoing]);
-    const users = sources.filter((path) => filesImportedBy(path).some((target) => inSrc(target) === outgoing));
-    const elsewhere = users.map(inSrc).filter((path) => !/^(storefronts\/|results\/(callback|signed-post))/.test(path));
+    const users = sources.filter((path) =>
+      filesImportedBy(path).some((target) => inSrc(target) === outgoing),
+    );
+    const elsewhere = users
+      .map(inSrc)
+      .filter((path) => !/^(storefronts\/|results\/(callback|signed-post))/.test(path));
     expect(elsewhere).toEqual([]);
   });
 

@@ -4,7 +4,10 @@ import { ended, VirtualWorker } from '../support/virtual-worker.ts';
 const sick = 'variant:sick';
 const minute = 60_000;
 
-/** A worker with a product whose orders all fail with 500 and never arrive. All other products are delivered. */
+/**
+ * A worker with a product whose orders all fail with 500 and never arrive. All other products are
+ * delivered.
+ */
 async function withSickProduct(trusts = true): Promise<VirtualWorker> {
   const worker = await VirtualWorker.start({ trusts });
   const { submit } = worker.api;
@@ -18,7 +21,10 @@ const sickLines = Array.from({ length: 6 }, () => 'sick');
 describe('a product whose orders end without a clear answer and never arrive', () => {
   it('has one unknown outcome at most, and holds up nothing else', async () => {
     const worker = await withSickProduct();
-    await worker.accept([...sickLines, ...Array.from({ length: 50 }, (_, index) => `card-${index}`)]);
+    await worker.accept([
+      ...sickLines,
+      ...Array.from({ length: 50 }, (_, index) => `card-${index}`),
+    ]);
     await worker.until(() => worker.counts().fulfilled === 50, minute);
     const { unknown, sending, pending } = worker.counts();
     expect({ open: unknown + sending, pending }).toEqual({ open: 1, pending: 5 });

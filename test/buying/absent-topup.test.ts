@@ -10,15 +10,20 @@ afterEach(async () => {
 });
 
 const notFound = '{"error":{"code":"not_found","message":"There is no order of that reference."}}';
-const empty = '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
+const empty =
+  '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
 const match = { operation: 'esim_topup' } as const;
 const isTooDear = { fault: 'answer', status: 402, body: empty, when: 'before' } as const;
 
 /** A worker that has bought an eSIM, whose lookup has found it. */
-async function withEsim(faults: SandboxConfig['faults']): Promise<{ worker: Submission; iccid: string }> {
+async function withEsim(
+  faults: SandboxConfig['faults'],
+): Promise<{ worker: Submission; iccid: string }> {
   const worker = await startSubmission({ sandbox: { limits: { enabled: false }, faults } });
   open = worker;
-  await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d', orderId: 'esim' }]);
+  await worker.accept([
+    { operation: 'esim_order', variant: null, plan: 'es-1gb-7d', orderId: 'esim' },
+  ]);
   await worker.settled();
   await proven(worker, 1);
   const [unit] = worker.store.read.resultDocument(1).document.lines[0]?.entries[0]?.units ?? [];
@@ -38,7 +43,8 @@ const topup = (orderId: string, iccid: string) => ({
   rules: { fallback_currency: 'EUR' },
 });
 
-const topups = (worker: Submission) => worker.sandbox.ledger().orders.filter((order) => order.kind === 'esim_topup');
+const topups = (worker: Submission) =>
+  worker.sandbox.ledger().orders.filter((order) => order.kind === 'esim_topup');
 
 describe('a top-up that a lookup does not find', () => {
   it('is not charged to its other balance when only eSIM orders were ever found: the first call may have bought it', async () => {

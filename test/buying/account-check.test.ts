@@ -19,7 +19,13 @@ async function boughtWithMain() {
   const steps = stepsOf(box.store);
   const clock = new HandClock(boughtAtMs);
   const asked: string[] = [];
-  const lookUp = async ({ key, keyValue }: { key: string; keyValue: string }): Promise<LookupOutcome> => {
+  const lookUp = async ({
+    key,
+    keyValue,
+  }: {
+    key: string;
+    keyValue: string;
+  }): Promise<LookupOutcome> => {
     if (keyValue === 'value-spare') asked.push(key);
     return { kind: 'absent' };
   };
@@ -44,9 +50,16 @@ async function boughtWithMain() {
     buy: async () => {
       orders += 1;
       await box.accept([line({ orderId: `o${orders}` })], null, clock.wallMs());
-      const attempt = await box.opened({ keyName: 'main', keyValue: 'value-main', nowMs: clock.wallMs() });
+      const attempt = await box.opened({
+        keyName: 'main',
+        keyValue: 'value-main',
+        nowMs: clock.wallMs(),
+      });
       const shown = { ...answer, orderNumber: `N${orders}`, units: [{ code: `CODE-${orders}` }] };
-      await steps.closeAttempt({ ...close(attempt, { ...fulfilled, answer: shown }), nowMs: clock.wallMs() });
+      await steps.closeAttempt({
+        ...close(attempt, { ...fulfilled, answer: shown }),
+        nowMs: clock.wallMs(),
+      });
       return attempt.entry.reference;
     },
     /** One round of the worker, so many ms later. */
@@ -85,7 +98,13 @@ it('a key of another account is recognised while another key buys all the time',
 it('a key of another account is shown as such soon after another pause of it ends', async () => {
   const { buy, deps, round } = await boughtWithMain();
   await buy();
-  const denied = { scope: 'key:spare', reason: 'invalid_key', message: '', openedBy: 'worker', probeAtMs: null };
+  const denied = {
+    scope: 'key:spare',
+    reason: 'invalid_key',
+    message: '',
+    openedBy: 'worker',
+    probeAtMs: null,
+  };
   await deps.store.pauses.open({ ...denied, nowMs: boughtAtMs });
   await round(0);
   expect(await round(inFlightWindowMs)).toEqual(['key:spare invalid_key']);

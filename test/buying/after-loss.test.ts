@@ -13,12 +13,15 @@ afterEach(async () => {
 });
 
 const match = { operation: 'gift_card_order' } as const;
-const empty = '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
+const empty =
+  '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
 /** The first call meets an empty balance, which has money again later. */
 const emptyOnce: SubmissionOptions = {
   sandbox: {
     limits: { enabled: false },
-    faults: [{ fault: { fault: 'answer', status: 402, body: empty, when: 'before' }, match, at: [1] }],
+    faults: [
+      { fault: { fault: 'answer', status: 402, body: empty, when: 'before' }, match, at: [1] },
+    ],
   },
 };
 
@@ -68,7 +71,11 @@ describe('after the loss of the outbox', () => {
     await worker.loseOutbox({ looksFirst: true });
     const [reference] = await worker.accept([{ orderId: 'refunded' }]);
     const request = { actor: 'shop', reason: 'refunded there', nowMs: Date.now() };
-    const taken = await worker.store.intake.cancelUnsent({ source: 'shop', orderId: 'refunded', ...request });
+    const taken = await worker.store.intake.cancelUnsent({
+      source: 'shop',
+      orderId: 'refunded',
+      ...request,
+    });
     expect(taken).toMatchObject({ kind: 'refused', lines: [{ reference, state: 'pending' }] });
   });
 
@@ -78,14 +85,22 @@ describe('after the loss of the outbox', () => {
       concurrency: 1,
       sandbox: {
         limits: { enabled: false },
-        // The whole order, its first part and both parts of that are out of stock; the second part is bought.
-        faults: [{ fault: { fault: 'answer', status: 409, body: short, when: 'before' }, match, at: [1, 2, 4, 5] }],
+        // The whole order, its first part and both parts of that are out of stock; the second part
+        // is bought.
+        faults: [
+          {
+            fault: { fault: 'answer', status: 409, body: short, when: 'before' },
+            match,
+            at: [1, 2, 4, 5],
+          },
+        ],
       },
     });
     const line = { orderId: 'part', quantity: 4, rules: { partial: true } };
     await worker.accept([line]);
     await worker.settled();
-    const bought = (): number => worker.sandbox.ledger().orders.reduce((sum, order) => sum + order.quantity, 0);
+    const bought = (): number =>
+      worker.sandbox.ledger().orders.reduce((sum, order) => sum + order.quantity, 0);
     const whole = { orderId: 'whole' };
     await worker.accept([whole]);
     await worker.settled();

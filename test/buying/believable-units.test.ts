@@ -10,9 +10,18 @@ afterEach(async () => {
   open = null;
 });
 
-/** A worker whose first order is bought, and then answered like this, and so is its first lookup if `lookup` is given. */
-async function answeredWith(status: number, body: unknown, quantity = 1, lookup?: unknown): Promise<Submission> {
-  const answer = (value: unknown) => ({ fault: 'answer', status, body: JSON.stringify(value), when: 'after' }) as const;
+/**
+ * A worker whose first order is bought, and then answered like this, and so is its first lookup if
+ * `lookup` is given.
+ */
+async function answeredWith(
+  status: number,
+  body: unknown,
+  quantity = 1,
+  lookup?: unknown,
+): Promise<Submission> {
+  const answer = (value: unknown) =>
+    ({ fault: 'answer', status, body: JSON.stringify(value), when: 'after' }) as const;
   open = await startSubmission({
     sandbox: {
       limits: { enabled: false },
@@ -20,7 +29,9 @@ async function answeredWith(status: number, body: unknown, quantity = 1, lookup?
         { fault: answer(body), match: { operation: 'gift_card_order' }, at: [1] },
         ...(lookup === undefined
           ? []
-          : [{ fault: answer(lookup), match: { operation: 'gift_card_lookup' as const }, at: [1] }]),
+          : [
+              { fault: answer(lookup), match: { operation: 'gift_card_lookup' as const }, at: [1] },
+            ]),
       ],
     },
   });
@@ -38,7 +49,9 @@ function evidenceOf(worker: Submission): string {
   const database = new SqliteDatabase(worker.databasePath, { readonly: true });
   try {
     const attempts = database.prepare('SELECT * FROM attempts').all();
-    const entries = database.prepare('SELECT review_reason, error_code, error_message FROM entries').all();
+    const entries = database
+      .prepare('SELECT review_reason, error_code, error_message FROM entries')
+      .all();
     return JSON.stringify([attempts, entries]);
   } finally {
     database.close();
@@ -49,8 +62,16 @@ const code = 'AAAA-BBBB-CCCC';
 
 describe('the worker delivers', () => {
   it.each([
-    ['the list of what was ordered', 201, { status: 'pending', items: [{ code: 'steam-usd-5', quantity: 1 }] }],
-    ['the product in the place of the code', 201, { number: 'G1', codes: [{ code: 'Steam_USD_5' }] }],
+    [
+      'the list of what was ordered',
+      201,
+      { status: 'pending', items: [{ code: 'steam-usd-5', quantity: 1 }] },
+    ],
+    [
+      'the product in the place of the code',
+      201,
+      { number: 'G1', codes: [{ code: 'Steam_USD_5' }] },
+    ],
     ['a placeholder', 200, { number: 'G1', codes: ['PENDING'] }],
     ['nothing', 200, {}],
     ['that it failed, although it did not', 200, { success: false, message: 'try again' }],
@@ -67,8 +88,20 @@ describe('the worker delivers', () => {
 
 describe('the worker flags for review, and shows no code in the log or in a reason,', () => {
   it.each([
-    ['the same code twice', { number: 'G1', codes: [code, code] }, 2, 'more than once: 2 units, 1 different', 2],
-    ['a code too many', { number: 'G1', codes: [code, 'DDDD-EEEE'] }, 1, '2 units, but 1 was ordered', 2],
+    [
+      'the same code twice',
+      { number: 'G1', codes: [code, code] },
+      2,
+      'more than once: 2 units, 1 different',
+      2,
+    ],
+    [
+      'a code too many',
+      { number: 'G1', codes: [code, 'DDDD-EEEE'] },
+      1,
+      '2 units, but 1 was ordered',
+      2,
+    ],
     [
       'a code while it is in progress, and another one later',
       { number: 'G1', status: 'processing', codes: [code] },

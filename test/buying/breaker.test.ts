@@ -37,7 +37,9 @@ describe('an API that does not answer', () => {
     expect(worker.count((call) => !isProbe(call))).toBe(before);
     // Each probe asks one question only: a connection that fails answers both.
     const times = worker.calls.filter(isProbe).map(({ atMs }) => atMs);
-    const gaps = times.slice(1).map((atMs, index) => Math.round((atMs - (times[index] ?? 0)) / 1000));
+    const gaps = times
+      .slice(1)
+      .map((atMs, index) => Math.round((atMs - (times[index] ?? 0)) / 1000));
     expect(gaps.slice(0, 8)).toEqual([2, 4, 8, 16, 32, 54, 54, 54]);
   });
 
@@ -46,12 +48,17 @@ describe('an API that does not answer', () => {
     await paused(worker);
     const lines = worker.log.length;
     await worker.pass(21 * 60_000, 1000);
-    expect(worker.log.slice(lines).map(({ msg }) => msg)).toEqual(Array(4).fill('scopes are still paused'));
+    expect(worker.log.slice(lines).map(({ msg }) => msg)).toEqual(
+      Array(4).fill('scopes are still paused'),
+    );
     worker.api.probe = () => ({ end: 'open', tookMs: 50 });
     worker.api.submit = () => ({ end: ended('out_of_stock', 422), tookMs: 50 });
-    expect(await worker.until(() => worker.logged('scope resumed').length > 0, 120_000)).toBeLessThan(60_000);
+    expect(
+      await worker.until(() => worker.logged('scope resumed').length > 0, 120_000),
+    ).toBeLessThan(60_000);
     await worker.pass(5000);
-    for (const message of ['scope paused', 'scope resumed']) expect(worker.logged(message)).toHaveLength(1);
+    for (const message of ['scope paused', 'scope resumed'])
+      expect(worker.logged(message)).toHaveLength(1);
     expect(await worker.pauses()).toEqual([]);
   });
 

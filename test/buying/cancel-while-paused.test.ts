@@ -14,7 +14,9 @@ it('a cancel of unknown outcome in a paused family is looked up with a back-off'
   await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
   await worker.settled();
   const iccid = worker.sandbox.ledger().esims[0]?.iccid ?? '';
-  await worker.accept([{ operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid }]);
+  await worker.accept([
+    { operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid },
+  ]);
   await worker.until(() => worker.counts().unknown >= 1);
   const who = { actor: 'cli:anna', reason: 'stocktaking', nowMs: Date.now() };
   await worker.store.operator.pauseScope({ ...who, scope: 'family:esim' });

@@ -37,7 +37,9 @@ describe('a 401 that arrives after the key was changed', () => {
       expect(worker.counts().fulfilled).toBe(1);
       expect(worker.sandbox.ledger().orders).toHaveLength(1);
       // The new value is used at once: nothing asks first whether it works.
-      expect(worker.sandbox.ledger().calls.map(({ operation }) => operation)).toEqual(Array(2).fill('gift_card_order'));
+      expect(worker.sandbox.ledger().calls.map(({ operation }) => operation)).toEqual(
+        Array(2).fill('gift_card_order'),
+      );
     }));
 
   it('pauses nothing when the key was removed', () =>

@@ -33,12 +33,23 @@ async function startSending(port: Partial<WholesalePort>) {
       ...deps,
       clock,
       gate: new BudgetGate(['main'], deps.limits, clock),
-      pauses: new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1, logger: deps.logger }),
+      pauses: new Pauses({
+        store,
+        clock,
+        random: () => 0.5,
+        retryTimeScale: 1,
+        logger: deps.logger,
+      }),
       policy: { ...deps.policy, inFlightWindowMs: 2 * minute, placedDeadlineMs: day },
     },
     { incarnationId, concurrency: 4, maxUnknownOutcomes: 5, graceMs: 10 },
   );
-  const follower = new ClockFollower({ store, clock, logger, onStep: () => dispatcher.pausesChanged() });
+  const follower = new ClockFollower({
+    store,
+    clock,
+    logger,
+    onStep: () => dispatcher.pausesChanged(),
+  });
   await follower.catchUp();
   follower.loop.start();
   await dispatcher.start();
@@ -76,39 +87,53 @@ describe('when the clock of the machine is set', () => {
     await worker.stop();
   });
 
-  it.each(steps)('a line that came in a moment before is sent at once by the running worker: %s', async (_, stepMs) => {
-    let sent = 0;
-    const worker = await startSending({
-      submit: async () => {
-        sent += 1;
-        return accepted;
-      },
-    });
-    await machine.passUntil(() => false, 5000);
-    await outbox.accept([line()], null, machine.wallMs());
-    machine.step(stepMs);
-    expect(await machine.passUntil(() => sent > 0, day)).toBeLessThanOrEqual(2000);
-    await worker.stop();
-  });
+  it.each(steps)(
+    'a line that came in a moment before is sent at once by the running worker: %s',
+    async (_, stepMs) => {
+      let sent = 0;
+      const worker = await startSending({
+        submit: async () => {
+          sent += 1;
+          return accepted;
+        },
+      });
+      await machine.passUntil(() => false, 5000);
+      await outbox.accept([line()], null, machine.wallMs());
+      machine.step(stepMs);
+      expect(await machine.passUntil(() => sent > 0, day)).toBeLessThanOrEqual(2000);
+      await worker.stop();
+    },
+  );
 
-  it.each(steps)('a refused line waits for its own back-off, not longer and not shorter: %s', async (_, stepMs) => {
-    let sent = 0;
-    const outOfStock = { ...withoutAnswer('out_of_stock', true, 'no stock'), http: 409, code: 'out_of_stock' };
-    const worker = await startSending({
-      submit: async () => {
-        sent += 1;
-        return sent === 1 ? outOfStock : accepted;
-      },
-    });
-    // Out of stock is waited for only where a deadline ends the waiting.
-    await outbox.accept([line({ notAfterMs: machine.wallMs() + 300 * day })], null, machine.wallMs());
-    await machine.passUntil(() => outbox.store.read.counts().waiting === 1, minute);
-    machine.step(stepMs);
-    const tookMs = await machine.passUntil(() => sent > 1, day);
-    expect(tookMs).toBeGreaterThanOrEqual(3 * minute);
-    expect(tookMs).toBeLessThanOrEqual(7 * minute);
-    await worker.stop();
-  });
+  it.each(steps)(
+    'a refused line waits for its own back-off, not longer and not shorter: %s',
+    async (_, stepMs) => {
+      let sent = 0;
+      const outOfStock = {
+        ...withoutAnswer('out_of_stock', true, 'no stock'),
+        http: 409,
+        code: 'out_of_stock',
+      };
+      const worker = await startSending({
+        submit: async () => {
+          sent += 1;
+          return sent === 1 ? outOfStock : accepted;
+        },
+      });
+      // Out of stock is waited for only where a deadline ends the waiting.
+      await outbox.accept(
+        [line({ notAfterMs: machine.wallMs() + 300 * day })],
+        null,
+        machine.wallMs(),
+      );
+      await machine.passUntil(() => outbox.store.read.counts().waiting === 1, minute);
+      machine.step(stepMs);
+      const tookMs = await machine.passUntil(() => sent > 1, day);
+      expect(tookMs).toBeGreaterThanOrEqual(3 * minute);
+      expect(tookMs).toBeLessThanOrEqual(7 * minute);
+      await worker.stop();
+    },
+  );
 
   it.each(steps)('a call that is under way looks no older than it is: %s', async (_, stepMs) => {
     const noAnswer = withoutAnswer('dropped', true, 'the connection ended');
@@ -128,34 +153,43 @@ describe('when the clock of the machine is set', () => {
     await machine.passUntil(() => false, 5000);
     end();
     await machine.passUntil(() => lookups === 2, 10 * minute);
-    expect([lookups, outbox.store.read.counts()]).toMatchObject([2, { unknown: 1, needs_review: 0 }]);
+    expect([lookups, outbox.store.read.counts()]).toMatchObject([
+      2,
+      { unknown: 1, needs_review: 0 },
+    ]);
     end();
     await worker.stop();
   });
 
-  it.each(steps)('an order whose call is under way looks no older than it is: %s', async (_, stepMs) => {
-    const noAnswer = withoutAnswer('dropped', true, 'the connection ended');
-    let end = (): void => undefined;
-    let lookups = 0;
-    const worker = await startSending({
-      submit: async () => {
-        await new Promise<void>((resolve) => (end = resolve));
-        return noAnswer;
-      },
-      lookUp: async () => {
-        lookups += 1;
-        return { kind: 'failed', outcome: noAnswer };
-      },
-    });
-    await outbox.accept([line()], null, machine.wallMs());
-    await machine.passUntil(() => outbox.store.read.counts().sending === 1, minute);
-    machine.step(stepMs);
-    await machine.passUntil(() => false, 5000);
-    end();
-    await machine.passUntil(() => lookups === 2, 20 * minute);
-    expect([lookups, outbox.store.read.counts()]).toMatchObject([2, { unknown: 1, needs_review: 0 }]);
-    await worker.stop();
-  });
+  it.each(steps)(
+    'an order whose call is under way looks no older than it is: %s',
+    async (_, stepMs) => {
+      const noAnswer = withoutAnswer('dropped', true, 'the connection ended');
+      let end = (): void => undefined;
+      let lookups = 0;
+      const worker = await startSending({
+        submit: async () => {
+          await new Promise<void>((resolve) => (end = resolve));
+          return noAnswer;
+        },
+        lookUp: async () => {
+          lookups += 1;
+          return { kind: 'failed', outcome: noAnswer };
+        },
+      });
+      await outbox.accept([line()], null, machine.wallMs());
+      await machine.passUntil(() => outbox.store.read.counts().sending === 1, minute);
+      machine.step(stepMs);
+      await machine.passUntil(() => false, 5000);
+      end();
+      await machine.passUntil(() => lookups === 2, 20 * minute);
+      expect([lookups, outbox.store.read.counts()]).toMatchObject([
+        2,
+        { unknown: 1, needs_review: 0 },
+      ]);
+      await worker.stop();
+    },
+  );
 
   it.each(steps)('a paused account is probed when it would have been: %s', async (_, stepMs) => {
     let probes = 0;
@@ -167,7 +201,12 @@ describe('when the clock of the machine is set', () => {
     });
     const { pauses } = outbox.store;
     const nowMs = machine.wallMs();
-    const pause = { scope: 'account', reason: 'api_disabled', message: 'maintenance', openedBy: 'worker' };
+    const pause = {
+      scope: 'account',
+      reason: 'api_disabled',
+      message: 'maintenance',
+      openedBy: 'worker',
+    };
     await pauses.open({ ...pause, probeAtMs: nowMs + 4 * minute, nowMs });
     await worker.dispatcher.pausesChanged();
     machine.step(stepMs);

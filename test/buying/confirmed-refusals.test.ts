@@ -6,8 +6,16 @@ import { startSubmission, type Submission } from '../support/submission.ts';
 let worker: Submission;
 afterEach(() => worker.close());
 
-/** The call is carried out; the answer is that of a second copy, which the API refused because of the first. */
-const repeated = (operation: 'gift_card_order' | 'esim_cancel', at: number, status: number, code: string) =>
+/**
+ * The call is carried out; the answer is that of a second copy, which the API refused because of
+ * the first.
+ */
+const repeated = (
+  operation: 'gift_card_order' | 'esim_cancel',
+  at: number,
+  status: number,
+  code: string,
+) =>
   ({
     fault: {
       fault: 'answer',
@@ -57,9 +65,15 @@ describe('a refusal of a call that something in between repeated', () => {
   });
 
   it('is looked up after a restart, too, and nobody can end it before', async () => {
-    const faults = [lost('gift_card_order'), repeated('gift_card_order', 2, 402, 'insufficient_balance')];
+    const faults = [
+      lost('gift_card_order'),
+      repeated('gift_card_order', 2, 402, 'insufficient_balance'),
+    ];
     // Its lookup is due after at least 0.8 s.
-    worker = await startSubmission({ sandbox: { limits: { enabled: false }, faults }, retryTimeScale: 0.2 });
+    worker = await startSubmission({
+      sandbox: { limits: { enabled: false }, faults },
+      retryTimeScale: 0.2,
+    });
     await worker.accept([{}]);
     await worker.settled();
     const [reference = ''] = await worker.accept([{ rules: { fallback_currency: 'EUR' } }]);

@@ -86,7 +86,11 @@ class World {
       pauses: new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1, logger }),
     };
     const gate = new BudgetGate(['main'], deps.limits, clock);
-    const submission = { ...deps, gate, policy: { ...deps.policy, inFlightWindowMs: minute, placedDeadlineMs: day } };
+    const submission = {
+      ...deps,
+      gate,
+      policy: { ...deps.policy, inFlightWindowMs: minute, placedDeadlineMs: day },
+    };
     const dispatcher = new Dispatcher(submission, {
       incarnationId,
       concurrency: 4,
@@ -196,7 +200,13 @@ describe('a deadline', () => {
     world = new World(outbox, 0);
     await world.start();
     world.answer(3);
-    const pause = { scope: 'variant:steam-10', reason: 'paused', message: '', openedBy: 'test', probeAtMs: null };
+    const pause = {
+      scope: 'variant:steam-10',
+      reason: 'paused',
+      message: '',
+      openedBy: 'test',
+      probeAtMs: null,
+    };
     await outbox.store.pauses.open({ ...pause, nowMs: world.nowMs });
     await world.accept(world.nowMs + hour);
     world.setAhead(5 * day);

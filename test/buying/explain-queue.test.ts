@@ -1,6 +1,9 @@
 import { stepsOf } from '../support/steps.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EntryExplanation, QueueExplanation } from '../../src/core/operator/queue-explanation.ts';
+import type {
+  EntryExplanation,
+  QueueExplanation,
+} from '../../src/core/operator/queue-explanation.ts';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import type { PresentTime } from '../../src/core/time/wall-clock.ts';
@@ -34,8 +37,13 @@ function useKeys(count: number): void {
 }
 
 /** Accepts so many orders of one shop, due now. Returns their references. */
-async function orders(count: number, changes: Parameters<typeof line>[0] = {}): Promise<readonly string[]> {
-  const lines = Array.from({ length: count }, (_, index) => line({ orderId: `o${index}`, ...changes }));
+async function orders(
+  count: number,
+  changes: Parameters<typeof line>[0] = {},
+): Promise<readonly string[]> {
+  const lines = Array.from({ length: count }, (_, index) =>
+    line({ orderId: `o${index}`, ...changes }),
+  );
   const accepted = await outbox.accept(lines, null, nowMs);
   return accepted.map(({ reference }) => reference);
 }
@@ -54,7 +62,9 @@ const pause = (scope: string, changes: Partial<Pause> = {}) =>
 /** Claims the next entry and settles it. Returns its reference. */
 async function settleNext(settlement: Partial<Settlement>): Promise<string> {
   const attempt = await outbox.opened({ nowMs, nowMono: clock.now });
-  await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs }));
+  await stepsOf(outbox.store).closeAttempt(
+    close(attempt, { ...nothing, ...settlement }, { nowMs }),
+  );
   return attempt.entry.reference;
 }
 
@@ -86,7 +96,13 @@ async function rateLimited(keyName: string, backOffMs: number): Promise<void> {
 /** Orders that the key bought 20 s ago. */
 function bought(keyName: string, count: number): void {
   for (const limitName of ['orders', 'requests'] as const) {
-    gate.restore(Array.from({ length: count }, () => ({ keyName, limitName, settledMono: clock.now - 20_000 })));
+    gate.restore(
+      Array.from({ length: count }, () => ({
+        keyName,
+        limitName,
+        settledMono: clock.now - 20_000,
+      })),
+    );
   }
 }
 
@@ -154,12 +170,16 @@ describe('why an entry is not sent', () => {
       startsAt: at(0),
     },
     {
-      because: 'the API asked for a back-off before the machine was restarted, and it lasts as long again',
+      because:
+        'the API asked for a back-off before the machine was restarted, and it lasts as long again',
       given: async () => {
         await rateLimited('k0', 30_000);
         gate = new BudgetGate(['k0'], limits, clock);
         gate.restoreBackOffs(
-          await stepsOf(outbox.store).budget.restoreBackOffs({ nowMono: clock.now, bootId: 'another' }),
+          await stepsOf(outbox.store).budget.restoreBackOffs({
+            nowMono: clock.now,
+            bootId: 'another',
+          }),
         );
       },
       reason: `the key k0 is backing off until ${at(35)}: the API answered 429 at ${at(-5)}`,
@@ -200,7 +220,8 @@ describe('why an entry is not sent', () => {
     },
     {
       because: 'its product is paused',
-      given: () => pause('variant:steam-10', { reason: 'order_absent', message: '3 entries in a row' }),
+      given: () =>
+        pause('variant:steam-10', { reason: 'order_absent', message: '3 entries in a row' }),
       reason: `variant:steam-10 is paused since ${at(-60)} by worker: order_absent: 3 entries in a row; it holds up 9 entries; tried again at ${at(120)}`,
       startsAt: null,
     },
@@ -256,14 +277,21 @@ describe('why an entry is not sent', () => {
     const references = await orders(9);
     await given();
     // The first one that `given` has not claimed.
-    const next = references.find((reference) => outbox.store.read.queuedEntry(reference)?.state === 'pending');
+    const next = references.find(
+      (reference) => outbox.store.read.queuedEntry(reference)?.state === 'pending',
+    );
     const explained = explainedEntry(next, changes);
     expect(explained.reasons).toContain(reason);
     expect(explained.starts_at).toBe(startsAt);
   });
 
   it('is explained by its own state: an earlier entry of its eSIM, its due time, a person, a replacement', async () => {
-    const topup = { operation: 'esim_topup', variant: null, plan: 'es-7', iccid: '8900000000000000001' } as const;
+    const topup = {
+      operation: 'esim_topup',
+      variant: null,
+      plan: 'es-7',
+      iccid: '8900000000000000001',
+    } as const;
     const [earlier] = await orders(1, { ...topup, orderId: 't1' });
     const [later] = await orders(1, { ...topup, orderId: 't2' });
     expect(explainedEntry(later).reasons).toEqual([`${earlier}, for the same eSIM, comes first`]);
@@ -273,14 +301,23 @@ describe('why an entry is not sent', () => {
       outcomeUnknown: false,
       dueAtMs: nowMs + 5000,
     });
-    expect(explainedEntry(waiting)).toMatchObject({ reasons: [`it is due at ${at(5)}`], starts_at: at(5) });
+    expect(explainedEntry(waiting)).toMatchObject({
+      reasons: [`it is due at ${at(5)}`],
+      starts_at: at(5),
+    });
     await decide(waiting, { action: 'hold' });
     expect(explainedEntry(waiting).reasons).toEqual(['it is held: asked by the shop']);
     await decide(waiting, { action: 'cancel' });
     expect(explainedEntry(waiting).reasons).toEqual(['it is cancelled, which is final']);
     const { newReference } = await decide(waiting, { action: 'reorder', confirm: waiting });
-    expect(explainedEntry(waiting)).toMatchObject({ reasons: [`it was replaced by ${newReference}`], starts_at: null });
-    const review = await settleNext({ state: 'needs_review', reviewReason: 'the reference has expired' });
+    expect(explainedEntry(waiting)).toMatchObject({
+      reasons: [`it was replaced by ${newReference}`],
+      starts_at: null,
+    });
+    const review = await settleNext({
+      state: 'needs_review',
+      reviewReason: 'the reference has expired',
+    });
     expect(explainedEntry(review).reasons).toEqual(['it needs review: the reference has expired']);
     await orders(1, { orderId: 'late', currency: 'EUR' });
     const { entry } = await outbox.opened({ nowMs });
@@ -291,8 +328,13 @@ describe('why an entry is not sent', () => {
     const references = await orders(25);
     await orders(1, { source: 'shop2' });
     bought('k0', 3);
-    // One of the other shop may come before it; three of the twenty slots are held by what was bought before.
-    expect(explainedEntry(references[0])).toMatchObject({ reasons: [], calls_ahead: 1, starts_at: at(0) });
+    // One of the other shop may come before it; three of the twenty slots are held by what was
+    // bought before.
+    expect(explainedEntry(references[0])).toMatchObject({
+      reasons: [],
+      calls_ahead: 1,
+      starts_at: at(0),
+    });
     expect(explainedEntry(references[24])).toMatchObject({ calls_ahead: 25, starts_at: at(75) });
     // A shop with many orders delays a single one of another shop by one.
     const [single] = await orders(1, { source: 'shop3' });
@@ -310,7 +352,9 @@ describe('why an entry is not sent', () => {
 
   it('says that two clocks disagree about its deadline, whichever of them is right', async () => {
     const [reference] = await orders(1, { notAfterMs: nowMs + 3_600_000 });
-    const between = (earliestMs: number, latestMs: number): Changes => ({ present: { earliestMs, latestMs } });
+    const between = (earliestMs: number, latestMs: number): Changes => ({
+      present: { earliestMs, latestMs },
+    });
     const behind = explainedEntry(reference, between(nowMs, nowMs + 5 * 86_400_000));
     expect(behind.reasons.join()).toContain('it waits until they agree');
     expect(behind.starts_at).toBeNull();
@@ -322,7 +366,11 @@ describe('why an entry is not sent', () => {
     await orders(1);
     const looked = await settleNext({ dueAtMs: nowMs });
     const lookup = 'its next call is a lookup, which asks the API what became of it';
-    expect(explainedEntry(looked)).toMatchObject({ reasons: [lookup], calls_ahead: null, starts_at: at(0) });
+    expect(explainedEntry(looked)).toMatchObject({
+      reasons: [lookup],
+      calls_ahead: null,
+      starts_at: at(0),
+    });
     await rateLimited('k0', 30_000);
     expect(explainedEntry(looked).starts_at).toBe(at(30));
     await pause('account');
@@ -330,7 +378,9 @@ describe('why an entry is not sent', () => {
   });
 
   it('a reference that is not in the outbox is not found', () => {
-    expect(() => explainedEntry('os-nobody')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
+    expect(() => explainedEntry('os-nobody')).toThrow(
+      expect.objectContaining({ code: 'NOT_FOUND' }),
+    );
   });
 });
 
@@ -339,11 +389,18 @@ describe('when everything is sent, about', () => {
     [1, 20, at(87)],
     [2, 40, at(0)],
     [5, 100, at(0)],
-  ])('with %s keys, 30 orders are sent at %s a minute, by %s', async (keys, perMinute, drainedAt) => {
-    useKeys(keys);
-    await orders(30);
-    expect(explainedQueue()).toMatchObject({ to_send: 30, per_minute: perMinute, drained_at: drainedAt });
-  });
+  ])(
+    'with %s keys, 30 orders are sent at %s a minute, by %s',
+    async (keys, perMinute, drainedAt) => {
+      useKeys(keys);
+      await orders(30);
+      expect(explainedQueue()).toMatchObject({
+        to_send: 30,
+        per_minute: perMinute,
+        drained_at: drainedAt,
+      });
+    },
+  );
 
   it('counts what is free now', async () => {
     await orders(30);
@@ -380,7 +437,12 @@ describe('when everything is sent, about', () => {
     await orders(20);
     await orders(10, { currency: 'EUR', source: 'shop2' });
     await pause('balance:EUR');
-    await settleNext({ state: 'waiting', nextStep: 'send', outcomeUnknown: false, dueAtMs: nowMs + 86_400_000 });
+    await settleNext({
+      state: 'waiting',
+      nextStep: 'send',
+      outcomeUnknown: false,
+      dueAtMs: nowMs + 86_400_000,
+    });
     expect(explainedQueue()).toMatchObject({
       to_send: 30,
       to_send_paused: 10,
@@ -407,7 +469,9 @@ describe('when everything is sent, about', () => {
       free_bytes: expect.any(Number),
       reasons: [],
       notes: ['no worker answers: nothing is sent until one runs; start it with `order-sync run`'],
-      pauses: [expect.objectContaining({ scope: 'balance:EUR', reason: 'invalid_key', since: at(-60) })],
+      pauses: [
+        expect.objectContaining({ scope: 'balance:EUR', reason: 'invalid_key', since: at(-60) }),
+      ],
       keys: [],
       limits: [],
       per_minute: 0,

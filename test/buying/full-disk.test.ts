@@ -4,7 +4,10 @@ import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import { startSubmission } from '../support/submission.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';
 
-/** A worker whose disk is full at the first calls of one step of the store, or at the first ones after another step. */
+/**
+ * A worker whose disk is full at the first calls of one step of the store, or at the first ones
+ * after another step.
+ */
 async function withFullDiskAt(failing: string, times: number, after?: string) {
   let failures = 0;
   let isFull = after === undefined;
@@ -37,7 +40,9 @@ describe('a disk that is full', () => {
     const { worker, failures, lastFailureMs } = await withFullDiskAt('buying.closeAttempt', 2);
     await worker.accept([{}]);
     await worker.settled();
-    expect([failures(), worker.counts().fulfilled, worker.sandbox.ledger().orders.length]).toEqual([2, 1, 1]);
+    expect([failures(), worker.counts().fulfilled, worker.sandbox.ledger().orders.length]).toEqual([
+      2, 1, 1,
+    ]);
     const database = new SqliteDatabase(worker.databasePath, { readonly: true });
     onTestFinished(() => void database.close());
     expect(database.prepare('SELECT count(*) FROM attempts').pluck().get()).toBe(1);
@@ -51,7 +56,9 @@ describe('a disk that is full', () => {
     await worker.useKeys({ main: 'not-a-key', other: 'sandbox-key-main' });
     await worker.accept([{}]);
     await worker.settled();
-    expect([failures(), worker.counts().fulfilled, worker.sandbox.ledger().orders.length]).toEqual([1, 1, 1]);
+    expect([failures(), worker.counts().fulfilled, worker.sandbox.ledger().orders.length]).toEqual([
+      1, 1, 1,
+    ]);
     expect(worker.store.read.pauses().map(({ scope }) => scope)).toEqual(['key:main']);
   });
 });

@@ -24,15 +24,20 @@ interface Run {
 }
 
 /**
- * The gate with a backlog that never ends, against a server on the other side of a jittery network: 15 ms and an
- * exponential tail on the way in and out, three in a hundred with a spike.
+ * The gate with a backlog that never ends, against a server on the other side of a jittery network:
+ * 15 ms and an exponential tail on the way in and out, three in a hundred with a spike.
  */
 function runFor(lengthMs: number, keyNames: readonly string[], model: () => ServerModel): Run {
   const clock = new HandClock();
-  const gate = new BudgetGate(keyNames, { windowMs, requests: 60, orders: 20, transitMs: 5000 }, clock);
+  const gate = new BudgetGate(
+    keyNames,
+    { windowMs, requests: 60, orders: 20, transitMs: 5000 },
+    clock,
+  );
   const servers = new Map(keyNames.map((name) => [name, model()]));
   const random = randomFrom(7);
-  const hop = (): number => 15 - 25 * Math.log(1 - random()) + (random() < 0.03 ? 200 + 700 * random() : 0);
+  const hop = (): number =>
+    15 - 25 * Math.log(1 - random()) + (random() < 0.03 ? 200 + 700 * random() : 0);
   const events: { at: number; run: () => void }[] = [];
   const at = (time: number, run: () => void): void => {
     let index = events.length;
@@ -55,7 +60,8 @@ function runFor(lengthMs: number, keyNames: readonly string[], model: () => Serv
     });
   };
   while (clock.now < lengthMs) {
-    for (let keyName = gate.tryTake('spend'); keyName !== null; keyName = gate.tryTake('spend')) call(keyName);
+    for (let keyName = gate.tryTake('spend'); keyName !== null; keyName = gate.tryTake('spend'))
+      call(keyName);
     const next = Math.min(gate.readyAtMs('spend'), events[0]?.at ?? Number.POSITIVE_INFINITY);
     clock.now = Math.max(clock.now, next);
     while ((events[0]?.at ?? Number.POSITIVE_INFINITY) <= clock.now) events.shift()?.run();
@@ -74,7 +80,9 @@ describe('24 hours at the ceiling, on virtual time', () => {
   );
 
   it('allow at least 99 orders a minute with five keys', () => {
-    const run = runFor(day, ['a', 'b', 'c', 'd', 'e'], () => serverModels['sliding log'](20, windowMs));
+    const run = runFor(day, ['a', 'b', 'c', 'd', 'e'], () =>
+      serverModels['sliding log'](20, windowMs),
+    );
     expect(run.refusedAt).toEqual([]);
     expect(run.accepted / (24 * 60)).toBeGreaterThanOrEqual(99);
   });
@@ -94,12 +102,20 @@ describe('24 hours at the ceiling, on virtual time', () => {
 describe('when the next call may start', () => {
   it('keeps the distance of a throttled key, and leaves out a paused one', () => {
     const clock = new HandClock();
-    const gate = new BudgetGate(['a', 'b'], { windowMs, requests: 60, orders: 18, transitMs: 5000 }, clock);
+    const gate = new BudgetGate(
+      ['a', 'b'],
+      { windowMs, requests: 60, orders: 18, transitMs: 5000 },
+      clock,
+    );
     gate.excludeKeys((name) => name === 'b');
     gate.rateLimited('a', 0);
     gate.settle(gate.tryTake('spend') ?? '', 'spend', 0);
     expect(gate.nextInMs('spend')).toBeCloseTo(windowMs / (18 * 0.9), 3);
-    expect(gate.usage().map((key) => [key.isPaused, key.throttle?.forMs, Math.round(key.spendsPerMinute)])).toEqual([
+    expect(
+      gate
+        .usage()
+        .map((key) => [key.isPaused, key.throttle?.forMs, Math.round(key.spendsPerMinute)]),
+    ).toEqual([
       [false, 15 * windowMs, 16],
       [true, undefined, 18],
     ]);
@@ -108,14 +124,22 @@ describe('when the next call may start', () => {
   });
 
   it('is one window away, about, while all slots are held by calls in flight', () => {
-    const gate = new BudgetGate(['a'], { windowMs, requests: 3, orders: 1, transitMs: 5000 }, new HandClock());
+    const gate = new BudgetGate(
+      ['a'],
+      { windowMs, requests: 3, orders: 1, transitMs: 5000 },
+      new HandClock(),
+    );
     gate.tryTake('spend');
     expect(gate.nextInMs('spend')).toBe(windowMs);
   });
 
   it('is different for a lookup, which leaves every order slot its request slot', () => {
     const clock = new HandClock();
-    const gate = new BudgetGate(['a'], { windowMs, requests: 3, orders: 2, transitMs: 5000 }, clock);
+    const gate = new BudgetGate(
+      ['a'],
+      { windowMs, requests: 3, orders: 2, transitMs: 5000 },
+      clock,
+    );
     expect(gate.nextInMs('read')).toBe(0);
     gate.settle(gate.tryTake('read') ?? '', 'read', 0);
     clock.now = 1000;

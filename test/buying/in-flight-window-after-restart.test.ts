@@ -42,7 +42,11 @@ describe('the in-flight window of an unknown outcome, after a restart of the mac
         limits: { enabled: false },
         faults: [
           { fault: { fault: 'reset', when: 'before' }, match, at: [2] },
-          { fault: { fault: 'answer', status: 422, body: refusal, when: 'before' }, match, at: [3] },
+          {
+            fault: { fault: 'answer', status: 422, body: refusal, when: 'before' },
+            match,
+            at: [3],
+          },
         ],
       },
       inFlightWindowMs,
@@ -52,12 +56,16 @@ describe('the in-flight window of an unknown outcome, after a restart of the mac
     await worker.accept([{}]);
     await worker.until(async () => (await stepsOf(worker.store).lookups.proven()).length > 0);
     const [reference = ''] = await worker.accept([{}]);
-    // Its first call may have arrived, so the rejection of the second waits for the end of the in-flight window.
-    await worker.until(() => (rowOf(worker, reference)?.due_at_ms ?? 0) > Date.now() + inFlightWindowMs / 2);
+    // Its first call may have arrived, so the rejection of the second waits for the end of the
+    // in-flight window.
+    await worker.until(
+      () => (rowOf(worker, reference)?.due_at_ms ?? 0) > Date.now() + inFlightWindowMs / 2,
+    );
     await worker.dispatcher.stop();
     const before = rowOf(worker, reference);
     expect(before).toMatchObject({ state: 'unknown', lookups: 2 });
-    // The machine had been up for a moment only, so the recorded end is behind the clock of this run; a lookup is due.
+    // The machine had been up for a moment only, so the recorded end is behind the clock of this
+    // run; a lookup is due.
     const database = new SqliteDatabase(worker.databasePath);
     database
       .prepare(

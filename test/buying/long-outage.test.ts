@@ -21,11 +21,22 @@ const answer = {
   cost: null,
   currency: null,
 } as const;
-const html = (row: Outcome['row']): Outcome => ({ ...withoutAnswer(row, true, 'HTTP 503, text/html'), http: 503 });
+const html = (row: Outcome['row']): Outcome => ({
+  ...withoutAnswer(row, true, 'HTTP 503, text/html'),
+  http: 503,
+});
 
 const outages = [
-  { name: 'refuses every connection', outcome: withoutAnswer('unreachable', false, 'connect ECONNREFUSED'), tookMs: 1 },
-  { name: 'is silent', outcome: withoutAnswer('headers_timeout', true, 'no answer within 30000 ms'), tookMs: 30_000 },
+  {
+    name: 'refuses every connection',
+    outcome: withoutAnswer('unreachable', false, 'connect ECONNREFUSED'),
+    tookMs: 1,
+  },
+  {
+    name: 'is silent',
+    outcome: withoutAnswer('headers_timeout', true, 'no answer within 30000 ms'),
+    tookMs: 30_000,
+  },
   { name: 'is replaced by a page of its proxy', outcome: html('foreign_unavailable'), tookMs: 20 },
 ];
 
@@ -44,7 +55,10 @@ function attemptRows(): number {
   }
 }
 
-/** A worker whose API can be out of order; every product differs, so that only the account can be paused. */
+/**
+ * A worker whose API can be out of order; every product differs, so that only the account can be
+ * paused.
+ */
 async function startWorker(machine: MachineClock, outage: (typeof outages)[number]) {
   const api = { isDown: true, sent: 0 };
   const log: string[] = [];
@@ -64,7 +78,10 @@ async function startWorker(machine: MachineClock, outage: (typeof outages)[numbe
     },
     probe: async () => {
       await call();
-      return { outcome: api.isDown ? outage.outcome : accepted, verdict: api.isDown ? 'closed' : 'open' };
+      return {
+        outcome: api.isDown ? outage.outcome : accepted,
+        verdict: api.isDown ? 'closed' : 'open',
+      };
     },
   };
   const { store, incarnationId } = outbox;
@@ -86,27 +103,30 @@ async function startWorker(machine: MachineClock, outage: (typeof outages)[numbe
 }
 
 describe(`an API that is out of order for 10 hours, with ${lines} lines to buy`, () => {
-  it.each(outages)('and $name costs few attempts and log lines, and is used again soon', async (outage) => {
-    const machine = new MachineClock();
-    for (let from = 0; from < lines; from += 1000) {
-      const batch = Array.from({ length: Math.min(1000, lines - from) }, (_, index) =>
-        line({ orderId: `o${from + index}`, variant: `card-${(from + index) % 50}` }),
-      );
-      await outbox.accept(batch, null, machine.wallMs());
-    }
-    const { api, log, dispatcher } = await startWorker(machine, outage);
-    await machine.passUntil(() => false, 10 * hour, 5000);
-    const [pause, ...others] = await outbox.store.pauses.all();
-    expect(pause).toMatchObject({ scope: 'account', reason: 'api_unreachable' });
-    expect(others).toEqual([]);
-    expect(attemptRows()).toBeLessThan(100);
-    expect(log.length).toBeLessThan(300);
-    api.isDown = false;
-    const resumedMs = await machine.passUntil(() => api.sent > 0, hour);
-    expect(resumedMs).toBeLessThanOrEqual(60_000);
-    expect(await outbox.store.pauses.all()).toEqual([]);
-    const stopped = dispatcher.stop();
-    machine.pass(60_000);
-    await stopped;
-  });
+  it.each(outages)(
+    'and $name costs few attempts and log lines, and is used again soon',
+    async (outage) => {
+      const machine = new MachineClock();
+      for (let from = 0; from < lines; from += 1000) {
+        const batch = Array.from({ length: Math.min(1000, lines - from) }, (_, index) =>
+          line({ orderId: `o${from + index}`, variant: `card-${(from + index) % 50}` }),
+        );
+        await outbox.accept(batch, null, machine.wallMs());
+      }
+      const { api, log, dispatcher } = await startWorker(machine, outage);
+      await machine.passUntil(() => false, 10 * hour, 5000);
+      const [pause, ...others] = await outbox.store.pauses.all();
+      expect(pause).toMatchObject({ scope: 'account', reason: 'api_unreachable' });
+      expect(others).toEqual([]);
+      expect(attemptRows()).toBeLessThan(100);
+      expect(log.length).toBeLessThan(300);
+      api.isDown = false;
+      const resumedMs = await machine.passUntil(() => api.sent > 0, hour);
+      expect(resumedMs).toBeLessThanOrEqual(60_000);
+      expect(await outbox.store.pauses.all()).toEqual([]);
+      const stopped = dispatcher.stop();
+      machine.pass(60_000);
+      await stopped;
+    },
+  );
 });

@@ -22,7 +22,10 @@ async function checked(row: OutcomeRow): Promise<AttemptDeps> {
   const { store } = outbox;
   await outbox.accept([line()]);
   await stepsOf(store).closeAttempt(close(await outbox.opened(), fulfilled));
-  const failed = { kind: 'failed', outcome: { ...withoutAnswer(row, true, 'no'), http: 403 } } as const;
+  const failed = {
+    kind: 'failed',
+    outcome: { ...withoutAnswer(row, true, 'no'), http: 403 },
+  } as const;
   const deps = attemptDeps(store, { lookUp: async () => failed });
   await deps.lookups.tryOne(deps, new AbortController().signal);
   return deps;
@@ -61,7 +64,10 @@ it.each([
   const { store } = outbox;
   await outbox.accept([line()]);
   await stepsOf(store).closeAttempt(close(await outbox.opened(), fulfilled));
-  const failed = { kind: 'failed', outcome: withoutAnswer('dropped', true, 'the connection ended') } as const;
+  const failed = {
+    kind: 'failed',
+    outcome: withoutAnswer('dropped', true, 'the connection ended'),
+  } as const;
   let calls = 0;
   const lookUp = async () => {
     calls += 1;
@@ -90,7 +96,9 @@ it('a found top-up proves lookups of both kinds, also when the worker died betwe
     if (proofs === 2) throw new Error('the worker died');
     return step(...values);
   });
-  await expect(new LookupCheck(stepsOf(dying)).recordFound('esim_topup', wholesale)).rejects.toThrow('the worker died');
+  await expect(
+    new LookupCheck(stepsOf(dying)).recordFound('esim_topup', wholesale),
+  ).rejects.toThrow('the worker died');
   const next = new LookupCheck(stepsOf(store));
   await next.refresh();
   await next.recordFound('esim_topup', wholesale);

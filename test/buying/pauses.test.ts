@@ -16,7 +16,11 @@ const pausesOf = (worker: Submission) => worker.store.pauses.all();
 
 describe('orders that are rejected one after the other because of how they are written', () => {
   const misfit = {
-    wire: { gift_card_order: { body: { reference: '{reference}', sku: '{variant}', quantity: '{quantity}' } } },
+    wire: {
+      gift_card_order: {
+        body: { reference: '{reference}', sku: '{variant}', quantity: '{quantity}' },
+      },
+    },
     concurrency: 1,
     retryTimeScale: 1,
   } as const;
@@ -41,7 +45,8 @@ describe('orders that are rejected one after the other because of how they are w
     await worker.accept(Array.from({ length: 8 }, () => ({})));
     await worker.settled();
     expect(worker.counts()).toMatchObject({ rejected: 8 });
-    // Two calls may be under way before the product was ever bought, so four orders can go out before the pause.
+    // Two calls may be under way before the product was ever bought, so four orders can go out
+    // before the pause.
     const [pause] = await pausesOf(worker);
     expect(pause?.probes).toBeGreaterThanOrEqual(4);
     await worker.restart({});
@@ -66,7 +71,9 @@ describe('a probe of the whole account', () => {
     await worker.dispatcher.pausesChanged();
     await worker.until(async () => (await pausesOf(worker)).length >= 2);
     const pauses = await pausesOf(worker);
-    expect(pauses.find((pause) => pause.scope === 'key:main')).toMatchObject({ reason: 'invalid_key' });
+    expect(pauses.find((pause) => pause.scope === 'key:main')).toMatchObject({
+      reason: 'invalid_key',
+    });
     expect(worker.sandbox.ledger().orders).toEqual([]);
   });
 });

@@ -33,13 +33,16 @@ describe('a 429 that the budget does not explain', () => {
       const database = new SqliteDatabase(worker.databasePath, { readonly: true });
       onTestFinished(() => void database.close());
       const times = database
-        .prepare<[], number>("SELECT opened_at_ms FROM attempts WHERE purpose = 'submit' ORDER BY id")
+        .prepare<[], number>(
+          "SELECT opened_at_ms FROM attempts WHERE purpose = 'submit' ORDER BY id",
+        )
         .pluck()
         .all();
       expect(times).toHaveLength(5);
       const waits = times.slice(1).map((at, index) => at - (times[index] ?? 0));
       expect(waits[0]).toBeGreaterThanOrEqual(floorMs - 50);
-      // Nine tenths of four in two seconds: one in 555 ms, where four at once would be within the budget.
+      // Nine tenths of four in two seconds: one in 555 ms, where four at once would be within the
+      // budget.
       for (const wait of waits.slice(1)) expect(wait).toBeGreaterThanOrEqual(545);
       expect(performance.now() - rateLimited).toBeGreaterThan(floorMs);
     } finally {

@@ -4,7 +4,10 @@ import { VirtualWorker } from '../support/virtual-worker.ts';
 
 it('orders that wait to be read again do not keep the one behind them for seconds, however many there are', async () => {
   const delayed: string[] = [];
-  const rechecks = { maxAgeMs: () => 3_600_000, onDelayed: (source: string) => void delayed.push(source) };
+  const rechecks = {
+    maxAgeMs: () => 3_600_000,
+    onDelayed: (source: string) => void delayed.push(source),
+  };
   const worker = await VirtualWorker.start({ rechecks });
   const { outbox, machine } = worker;
   for (let id = 1; id <= 350; id += 1) {

@@ -19,10 +19,14 @@ it('a call that was open when the worker died is recorded as sent, and its outco
   const deps = attemptDeps(outbox.store);
   const incarnationId = outbox.incarnationId + 1;
   const { steps, clock } = deps;
-  expect(await recoverOpenAttempts({ steps, attempts: new Attempt(deps), clock, incarnationId })).toBe(1);
+  expect(
+    await recoverOpenAttempts({ steps, attempts: new Attempt(deps), clock, incarnationId }),
+  ).toBe(1);
   const database = new SqliteDatabase(outbox.path, { readonly: true });
   try {
-    expect(database.prepare('SELECT outcome, sent FROM attempts').all()).toEqual([{ outcome: 'crashed', sent: 1 }]);
+    expect(database.prepare('SELECT outcome, sent FROM attempts').all()).toEqual([
+      { outcome: 'crashed', sent: 1 },
+    ]);
     expect(database.prepare('SELECT state, outcome_unknown FROM entries').all()).toEqual([
       { state: 'unknown', outcome_unknown: 1 },
     ]);

@@ -21,8 +21,14 @@ const { signal } = new AbortController();
 
 type Call = { readonly keyValue: string };
 
-/** A worker whose calls with the old value of its key end like this. Before the answer arrives, the key has another value. */
-async function workerOfReplacedKey(outcome: Outcome, newValue: string | null): Promise<AttemptDeps> {
+/**
+ * A worker whose calls with the old value of its key end like this. Before the answer arrives, the
+ * key has another value.
+ */
+async function workerOfReplacedKey(
+  outcome: Outcome,
+  newValue: string | null,
+): Promise<AttemptDeps> {
   outbox = await Outbox.open();
   const { store } = outbox;
   let value: string | null = 'old';
@@ -31,8 +37,12 @@ async function workerOfReplacedKey(outcome: Outcome, newValue: string | null): P
     return keyValue === 'old' ? outcome : withoutAnswer('dropped', true, 'the connection ended');
   };
   const lookUp = async (call: Call) => ({ kind: 'failed', outcome: await answer(call) }) as const;
-  const closed = async (call: Call) => ({ outcome: await answer(call), verdict: 'closed' }) as const;
-  return { ...attemptDeps(store, { submit: answer, lookUp, probe: closed }), keyValue: () => value };
+  const closed = async (call: Call) =>
+    ({ outcome: await answer(call), verdict: 'closed' }) as const;
+  return {
+    ...attemptDeps(store, { submit: answer, lookUp, probe: closed }),
+    keyValue: () => value,
+  };
 }
 
 function present(): Outbox {
@@ -49,7 +59,14 @@ async function runAttempt(deps: AttemptDeps, step: 'send' | 'lookup'): Promise<v
 
 /** Opens a pause of the account and probes it. */
 async function probe(deps: AttemptDeps): Promise<void> {
-  const pause = { scope: 'account', reason: 'api_disabled', message: '', openedBy: 'worker', probeAtMs: 1, nowMs: 1 };
+  const pause = {
+    scope: 'account',
+    reason: 'api_disabled',
+    message: '',
+    openedBy: 'worker',
+    probeAtMs: 1,
+    nowMs: 1,
+  };
   await deps.store.pauses.open(pause);
   await deps.pauses.refresh();
   await probeDuePauses(deps, { signal, onChange: () => undefined });
@@ -67,9 +84,13 @@ async function readPage(deps: AttemptDeps): Promise<void> {
     kind: 'failed' as const,
     outcome: (await deps.wholesale.probe({ question: 'products', ...call, signal })).outcome,
   });
-  const walk = <T>() => new CatalogueWalk<T>({ path: '/products', paging, origin: 'http://api', basePath: '', fetch });
+  const walk = <T>() =>
+    new CatalogueWalk<T>({ path: '/products', paging, origin: 'http://api', basePath: '', fetch });
   const wholesale = { products: walk<Product>, destinations: walk<Destination>, plans: walk<Plan> };
-  await readCatalogue({ ...deps, wholesale }, { variants: ['steam-10'], plans: [], withinMs: 500, signal });
+  await readCatalogue(
+    { ...deps, wholesale },
+    { variants: ['steam-10'], plans: [], withinMs: 500, signal },
+  );
 }
 
 async function lookUpEntry(deps: AttemptDeps): Promise<void> {
@@ -91,8 +112,16 @@ const calls = [
   ['the submission of an entry', submitEntry],
 ] as const;
 
-const denied: Outcome = { ...withoutAnswer('invalid_key', true, 'revoked'), http: 401, code: 'invalid_key' };
-const limited: Outcome = { ...withoutAnswer('rate_limited', true, 'slow down'), http: 429, retryAfterMs: 600_000 };
+const denied: Outcome = {
+  ...withoutAnswer('invalid_key', true, 'revoked'),
+  http: 401,
+  code: 'invalid_key',
+};
+const limited: Outcome = {
+  ...withoutAnswer('rate_limited', true, 'slow down'),
+  http: 429,
+  retryAfterMs: 600_000,
+};
 
 /** What is recorded of the key: its pauses and whether it backs off, now and after a restart. */
 async function stateOfKey({ store, gate, pauses }: AttemptDeps) {
@@ -106,11 +135,14 @@ describe.each(calls)('an answer to %s', (_name, run) => {
   it.each([
     ['401', denied],
     ['429', limited],
-  ])('changes nothing for the new value of a key that was replaced meanwhile: %s', async (_status, outcome) => {
-    const deps = await workerOfReplacedKey(outcome, 'new');
-    await run(deps);
-    expect(await stateOfKey(deps)).toEqual({ isPaused: false, backOffMs: 0, backOffs: [] });
-  });
+  ])(
+    'changes nothing for the new value of a key that was replaced meanwhile: %s',
+    async (_status, outcome) => {
+      const deps = await workerOfReplacedKey(outcome, 'new');
+      await run(deps);
+      expect(await stateOfKey(deps)).toEqual({ isPaused: false, backOffMs: 0, backOffs: [] });
+    },
+  );
 
   it('pauses the key when it is a 401 and the key was not replaced', async () => {
     const deps = await workerOfReplacedKey(denied, 'old');
@@ -140,11 +172,17 @@ describe.each(callsWithoutPause)('a 403 about the account, as the answer to %s',
   it.each([
     ['old', false],
     ['new', true],
-  ])('pauses the account, which is probed at once only after the key was replaced: %s', async (value, isDue) => {
-    const deps = await workerOfReplacedKey({ ...denied, row: 'account_not_allowed', http: 403 }, value);
-    await run(deps);
-    const [pause] = await deps.store.pauses.all();
-    expect(pause).toMatchObject({ scope: 'account', reason: 'account_not_allowed' });
-    expect((pause?.probeAtMs ?? 0) <= deps.clock.wallMs()).toBe(isDue);
-  });
+  ])(
+    'pauses the account, which is probed at once only after the key was replaced: %s',
+    async (value, isDue) => {
+      const deps = await workerOfReplacedKey(
+        { ...denied, row: 'account_not_allowed', http: 403 },
+        value,
+      );
+      await run(deps);
+      const [pause] = await deps.store.pauses.all();
+      expect(pause).toMatchObject({ scope: 'account', reason: 'account_not_allowed' });
+      expect((pause?.probeAtMs ?? 0) <= deps.clock.wallMs()).toBe(isDue);
+    },
+  );
 });

@@ -14,7 +14,12 @@ afterEach(async () => {
 /** A worker whose account a person paused, with an order that waits. */
 async function pausedWorker(): Promise<Submission> {
   open = await startSubmission();
-  await open.store.operator.pauseScope({ scope: 'account', actor: 'test', reason: 'a rest', nowMs: 1 });
+  await open.store.operator.pauseScope({
+    scope: 'account',
+    actor: 'test',
+    reason: 'a rest',
+    nowMs: 1,
+  });
   await open.dispatcher.pausesChanged();
   await open.accept([{}]);
   return open;

@@ -30,10 +30,20 @@ async function sentByPausedKey(shown: LookupOutcome, paused = ofOtherAccount) {
   await box.store.adoptKeys({ keys, nowMs: 1000, whileRunning: false });
   await box.accept([line()]);
   const nowMs = deps.clock.wallMs();
-  const sent = close(await box.opened({ ...spare, nowMs }), { ...nothing, nextStep: 'send', dueAtMs: nowMs });
+  const sent = close(await box.opened({ ...spare, nowMs }), {
+    ...nothing,
+    nextStep: 'send',
+    dueAtMs: nowMs,
+  });
   await steps.closeAttempt({ ...sent, nowMs });
   await steps.accountKeys.prove(main.keyValue);
-  await box.store.pauses.open({ ...paused, scope: 'key:spare', message: '', probeAtMs: null, nowMs });
+  await box.store.pauses.open({
+    ...paused,
+    scope: 'key:spare',
+    message: '',
+    probeAtMs: null,
+    nowMs,
+  });
   await deps.pauses.refresh();
   return {
     /** What becomes of the entry when `main` sends. */
@@ -43,7 +53,8 @@ async function sentByPausedKey(shown: LookupOutcome, paused = ofOtherAccount) {
       return entries(box)[0];
     },
     lookedUp: async () => {
-      // The real monotonic time, as the attempt reads it later: it counts from the start of the machine.
+      // The real monotonic time, as the attempt reads it later: it counts from the start of the
+      // machine.
       const nowMono = deps.clock.monoMs();
       const lookup = { step: 'lookup', nowMs: deps.clock.wallMs() + 3_600_000, nowMono } as const;
       expect(await steps.openAttempt(box.claim({ ...lookup, ...main }))).toBeNull();
@@ -58,21 +69,42 @@ async function sentByPausedKey(shown: LookupOutcome, paused = ofOtherAccount) {
 
 it('an order that a key of another account sent is settled by a lookup with that key', async () => {
   const sender = await sentByPausedKey({ kind: 'found', answer });
-  expect(await sender.claimed()).toMatchObject({ state: 'unknown', next_step: 'lookup', review_reason: null });
-  expect(await sender.lookedUp()).toMatchObject({ state: 'fulfilled', order_number: answer.orderNumber });
+  expect(await sender.claimed()).toMatchObject({
+    state: 'unknown',
+    next_step: 'lookup',
+    review_reason: null,
+  });
+  expect(await sender.lookedUp()).toMatchObject({
+    state: 'fulfilled',
+    order_number: answer.orderNumber,
+  });
 });
 
 it('a person is asked when that key does not find it three times, because no lookup has found an order yet', async () => {
   const sender = await sentByPausedKey({ kind: 'absent' });
   await sender.claimed();
   for (const absences of [1, 2])
-    expect(await sender.lookedUp()).toMatchObject({ state: 'unknown', next_step: 'lookup', absences });
+    expect(await sender.lookedUp()).toMatchObject({
+      state: 'unknown',
+      next_step: 'lookup',
+      absences,
+    });
   expect(await sender.lookedUp()).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
 });
 
 it('such an order waits while a person has paused that key, and a person is asked when the worker has', async () => {
-  const waiting = await sentByPausedKey({ kind: 'absent' }, { reason: 'a new key comes tomorrow', openedBy: 'anna' });
-  expect(await waiting.claimed()).toMatchObject({ state: 'unknown', next_step: 'send', review_reason: null });
-  const denied = await sentByPausedKey({ kind: 'absent' }, { reason: 'key_revoked', openedBy: 'worker' });
+  const waiting = await sentByPausedKey(
+    { kind: 'absent' },
+    { reason: 'a new key comes tomorrow', openedBy: 'anna' },
+  );
+  expect(await waiting.claimed()).toMatchObject({
+    state: 'unknown',
+    next_step: 'send',
+    review_reason: null,
+  });
+  const denied = await sentByPausedKey(
+    { kind: 'absent' },
+    { reason: 'key_revoked', openedBy: 'worker' },
+  );
   expect(await denied.claimed()).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
 });

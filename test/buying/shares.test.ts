@@ -32,21 +32,24 @@ async function withPlaced(orders: number, concurrency: number): Promise<VirtualW
 }
 
 describe('polls that hang', () => {
-  it.each([9, 3])('have a third of %i calls while there is something to send', async (concurrency) => {
-    const worker = await withPlaced(12, concurrency);
-    const { submit } = worker.api;
-    worker.api.submit = (product) => ({ ...submit(product), tookMs: 1000 });
-    worker.api.lookUp = () => ({ end: hangs, tookMs: 10_000 });
-    await worker.accept(Array.from({ length: 100 }, () => 'card'));
-    let most = 0;
-    await worker.until(() => {
-      if (worker.counts().pending === 0) return true;
-      most = Math.max(most, worker.underWay('lookup'));
-      return false;
-    }, 300_000);
-    expect(most).toBe(concurrency / 3);
-    expect(worker.counts().pending).toBe(0);
-  });
+  it.each([9, 3])(
+    'have a third of %i calls while there is something to send',
+    async (concurrency) => {
+      const worker = await withPlaced(12, concurrency);
+      const { submit } = worker.api;
+      worker.api.submit = (product) => ({ ...submit(product), tookMs: 1000 });
+      worker.api.lookUp = () => ({ end: hangs, tookMs: 10_000 });
+      await worker.accept(Array.from({ length: 100 }, () => 'card'));
+      let most = 0;
+      await worker.until(() => {
+        if (worker.counts().pending === 0) return true;
+        most = Math.max(most, worker.underWay('lookup'));
+        return false;
+      }, 300_000);
+      expect(most).toBe(concurrency / 3);
+      expect(worker.counts().pending).toBe(0);
+    },
+  );
 
   it('have all calls while there is nothing to send', async () => {
     const worker = await withPlaced(20, 9);
@@ -60,7 +63,9 @@ describe('polls that hang', () => {
     worker.api.lookUp = () => ({ end: hangs, tookMs: 30_000 });
     await worker.pass(10_000);
     await worker.accept(products(3));
-    expect(await worker.until(() => worker.counts().fulfilled === 4, 300_000)).toBeLessThan(120_000);
+    expect(await worker.until(() => worker.counts().fulfilled === 4, 300_000)).toBeLessThan(
+      120_000,
+    );
   });
 });
 
@@ -74,6 +79,9 @@ describe('orders that take long', () => {
     await worker.until(() => worker.underWay('submit') === 9, 10_000);
     // The polls are due after some seconds; the first orders end after twenty.
     await worker.pass(30_000);
-    expect({ lookups: worker.underWay('lookup'), sends: worker.underWay('submit') }).toEqual({ lookups: 3, sends: 6 });
+    expect({ lookups: worker.underWay('lookup'), sends: worker.underWay('submit') }).toEqual({
+      lookups: 3,
+      sends: 6,
+    });
   });
 });

@@ -30,7 +30,9 @@ function attemptsOf(worker: Submission): { outcome: string; purpose: string }[] 
   const database = new SqliteDatabase(worker.databasePath, { readonly: true });
   try {
     return database
-      .prepare<[], { outcome: string; purpose: string }>('SELECT outcome, purpose FROM attempts ORDER BY id')
+      .prepare<[], { outcome: string; purpose: string }>(
+        'SELECT outcome, purpose FROM attempts ORDER BY id',
+      )
       .all();
   } finally {
     database.close();
@@ -49,8 +51,20 @@ describe('the worker', () => {
     expect(worker.counts().fulfilled).toBe(3);
     const [first, second] = worker.sandbox.ledger().esims;
     await worker.accept([
-      { operation: 'esim_topup', variant: null, plan: 'es-1gb-7d', quantity: null, iccid: first?.iccid ?? '' },
-      { operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid: second?.iccid ?? '' },
+      {
+        operation: 'esim_topup',
+        variant: null,
+        plan: 'es-1gb-7d',
+        quantity: null,
+        iccid: first?.iccid ?? '',
+      },
+      {
+        operation: 'esim_cancel',
+        variant: null,
+        quantity: null,
+        currency: null,
+        iccid: second?.iccid ?? '',
+      },
     ]);
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(5);
@@ -71,7 +85,12 @@ describe('the worker', () => {
     const [due] = await worker.store.results.dueDeliveries('folder', Date.now(), 1);
     const entry = due?.document.lines[0]?.entries[0];
     const [order] = worker.sandbox.ledger().orders;
-    expect(entry).toMatchObject({ state: 'fulfilled', order_number: order?.number, cost: '9.46', currency: 'USD' });
+    expect(entry).toMatchObject({
+      state: 'fulfilled',
+      order_number: order?.number,
+      cost: '9.46',
+      currency: 'USD',
+    });
     expect(entry?.units.map((unit) => typeof unit.code)).toEqual(['string', 'string']);
   });
 
@@ -80,17 +99,20 @@ describe('the worker', () => {
     ['test-website-only', 'not_api_sellable'],
     ['test-refused', 'order_refused'],
     ['no-such-variant', 'invalid_variant'],
-  ])('rejects an order that the API definitely rejects, with its code and message: %s', async (variant, code) => {
-    const worker = await submission();
-    await worker.accept([{ variant }]);
-    await worker.settled();
-    const [due] = await worker.store.results.dueDeliveries('folder', Date.now(), 1);
-    const error = due?.document.lines[0]?.entries[0]?.error;
-    expect(error).toMatchObject({ code });
-    expect(error?.message).not.toBe('');
-    expect(error?.action).not.toBeNull();
-    expect(worker.sandbox.ledger().orders).toEqual([]);
-  });
+  ])(
+    'rejects an order that the API definitely rejects, with its code and message: %s',
+    async (variant, code) => {
+      const worker = await submission();
+      await worker.accept([{ variant }]);
+      await worker.settled();
+      const [due] = await worker.store.results.dueDeliveries('folder', Date.now(), 1);
+      const error = due?.document.lines[0]?.entries[0]?.error;
+      expect(error).toMatchObject({ code });
+      expect(error?.message).not.toBe('');
+      expect(error?.action).not.toBeNull();
+      expect(worker.sandbox.ledger().orders).toEqual([]);
+    },
+  );
 });
 
 describe('a call without an answer', () => {
@@ -111,10 +133,16 @@ describe('a call without an answer', () => {
     const worker = await submission(
       faults({ fault, match: { operation: ['gift_card_order', 'esim_order'] }, at: [1, 2] }),
     );
-    const references = await worker.accept([{}, { operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }, {}]);
+    const references = await worker.accept([
+      {},
+      { operation: 'esim_order', variant: null, plan: 'es-1gb-7d' },
+      {},
+    ]);
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(3);
-    expect(ordersByReference(worker)).toEqual(new Map(references.map((reference) => [reference, 1])));
+    expect(ordersByReference(worker)).toEqual(
+      new Map(references.map((reference) => [reference, 1])),
+    );
   });
 
   it('is looked up before anything is sent again', async () => {
@@ -170,10 +198,14 @@ describe('a call without an answer', () => {
     await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
     await worker.settled();
     const iccid = worker.sandbox.ledger().esims[0]?.iccid ?? '';
-    await worker.accept([{ operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid }]);
+    await worker.accept([
+      { operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid },
+    ]);
     await worker.settled();
     expect(worker.counts()).toMatchObject({ fulfilled: 2, needs_review: 0 });
-    expect(worker.sandbox.ledger().movements.filter((found) => found.kind === 'refund')).toHaveLength(1);
+    expect(
+      worker.sandbox.ledger().movements.filter((found) => found.kind === 'refund'),
+    ).toHaveLength(1);
   });
 
   it('stops new purchases while too many outcomes are unknown', async () => {
@@ -188,7 +220,9 @@ describe('a call without an answer', () => {
     });
     // Products that were never bought together take 50 % of those that are allowed.
     const variants = ['steam-usd-5', 'steam-usd-10'];
-    await worker.accept(Array.from({ length: 10 }, (_, index) => ({ variant: variants[index % 2] ?? '' })));
+    await worker.accept(
+      Array.from({ length: 10 }, (_, index) => ({ variant: variants[index % 2] ?? '' })),
+    );
     const { sandbox } = worker;
     await worker.until(() => worker.counts().unknown >= 2);
     const lookups = () => attemptsOf(worker).filter((found) => found.purpose === 'lookup').length;
@@ -206,7 +240,9 @@ describe('an API that denies or limits calls', () => {
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(2);
     expect(await worker.store.pauses.all()).toEqual([]);
-    expect(attemptsOf(worker).every((found) => ['api_disabled', 'accepted'].includes(found.outcome))).toBe(true);
+    expect(
+      attemptsOf(worker).every((found) => ['api_disabled', 'accepted'].includes(found.outcome)),
+    ).toBe(true);
   });
 
   it('pauses one empty balance after three refused orders while orders of another one are bought', async () => {
@@ -226,12 +262,18 @@ describe('an API that denies or limits calls', () => {
     await worker.accept([{}, { currency: 'EUR' }, {}, { currency: 'EUR' }, {}, {}]);
     await worker.until(() => worker.counts().waiting >= 4 && worker.counts().fulfilled >= 2);
     expect(worker.counts()).toMatchObject({ fulfilled: 2, rejected: 0 });
-    expect(await worker.store.pauses.all()).toMatchObject([{ scope: 'balance:USD', reason: 'insufficient_balance' }]);
+    expect(await worker.store.pauses.all()).toMatchObject([
+      { scope: 'balance:USD', reason: 'insufficient_balance' },
+    ]);
   });
 
   it('loses no order by an unexpected 429', async () => {
     const worker = await submission(
-      faults({ fault: { fault: 'rate_limited' }, match: { operation: 'gift_card_order' }, times: 3 }),
+      faults({
+        fault: { fault: 'rate_limited' },
+        match: { operation: 'gift_card_order' },
+        times: 3,
+      }),
     );
     await worker.accept([{}, {}]);
     await worker.settled();
@@ -243,7 +285,10 @@ describe('an API that denies or limits calls', () => {
 describe('an order whose units come later', () => {
   it('is looked up until all of them are there', async () => {
     const worker = await submission({
-      sandbox: { limits: { enabled: false }, fulfilment: { mode: 'delayed', delay_ms: [150, 200] } },
+      sandbox: {
+        limits: { enabled: false },
+        fulfilment: { mode: 'delayed', delay_ms: [150, 200] },
+      },
     });
     await worker.accept([{ quantity: 3 }]);
     await worker.settled();
@@ -254,7 +299,9 @@ describe('an order whose units come later', () => {
 
 describe('a restart', () => {
   it('continues all orders, and buys nothing twice', async () => {
-    const worker = await submission({ sandbox: { limits: { enabled: false }, latency: { after_ms: [30, 60] } } });
+    const worker = await submission({
+      sandbox: { limits: { enabled: false }, latency: { after_ms: [30, 60] } },
+    });
     const references = await worker.accept(Array.from({ length: 40 }, () => ({})));
     for (let turn = 0; turn < 3; turn += 1) {
       const before = worker.counts().fulfilled;
@@ -263,7 +310,9 @@ describe('a restart', () => {
     }
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(40);
-    expect(ordersByReference(worker)).toEqual(new Map(references.map((reference) => [reference, 1])));
+    expect(ordersByReference(worker)).toEqual(
+      new Map(references.map((reference) => [reference, 1])),
+    );
   });
 });
 
@@ -282,7 +331,8 @@ describe('the rules of an order', () => {
 
   it('a limit that was learned saves calls for the next order', async () => {
     const worker = await submission();
-    const calls = () => attemptsOf(worker).filter((attempt) => attempt.outcome === 'limit_exceeded').length;
+    const calls = () =>
+      attemptsOf(worker).filter((attempt) => attempt.outcome === 'limit_exceeded').length;
     await worker.accept([{ variant: 'test-limit-5', quantity: 16, rules: { split: true } }]);
     await worker.settled();
     const first = calls();
@@ -304,7 +354,9 @@ describe('the rules of an order', () => {
     await worker.accept([{ variant: 'xbox-usd-10', quantity: 48 }]);
     await worker.settled();
     // 32 are left: 24 and 6 of them are bought.
-    await worker.accept([{ orderId: 'some', variant: 'xbox-usd-10', quantity: 48, rules: { partial: true } }]);
+    await worker.accept([
+      { orderId: 'some', variant: 'xbox-usd-10', quantity: 48, rules: { partial: true } },
+    ]);
     await worker.settled();
     const { orders } = worker.sandbox.ledger();
     expect(orders.map((order) => order.quantity).toSorted((a, b) => a - b)).toEqual([6, 24, 48]);
@@ -312,7 +364,9 @@ describe('the rules of an order', () => {
     const document = due.find((found) => found.document.order_id === 'some')?.document;
     expect(document).toMatchObject({ state: 'partial', lines: [{ state: 'partial' }] });
     expect(document?.lines[0]?.entries.flatMap((entry) => entry.units)).toHaveLength(30);
-    expect(attemptsOf(worker).filter((attempt) => attempt.outcome === 'out_of_stock').length).toBeLessThanOrEqual(15);
+    expect(
+      attemptsOf(worker).filter((attempt) => attempt.outcome === 'out_of_stock').length,
+    ).toBeLessThanOrEqual(15);
   });
 
   it('an order whose balance is empty is charged to the other one, under another reference', async () => {

@@ -12,7 +12,9 @@ const start = async (fault: FaultRuleInput['fault'], wire: WireOverrides = {}): 
 };
 const entryOf = async (reference: string) => {
   const due = await worker.store.results.dueDeliveries('folder', Date.now(), 100);
-  return due.flatMap(({ document }) => document.lines[0]?.entries ?? []).find((entry) => entry.reference === reference);
+  return due
+    .flatMap(({ document }) => document.lines[0]?.entries ?? [])
+    .find((entry) => entry.reference === reference);
 };
 
 describe('an answer that belongs to another order', () => {
@@ -24,12 +26,20 @@ describe('an answer that belongs to another order', () => {
     await worker.settled();
     expect(worker.counts()).toMatchObject({ fulfilled: 2, needs_review: 0 });
     const own = worker.sandbox.ledger().orders.find((order) => order.reference === reference);
-    expect(await entryOf(reference)).toMatchObject({ state: 'fulfilled', order_number: own?.number });
+    expect(await entryOf(reference)).toMatchObject({
+      state: 'fulfilled',
+      order_number: own?.number,
+    });
     expect(worker.sandbox.ledger().orders).toHaveLength(2);
   });
 
   it('leaves no number that a person cannot correct when no lookup finds the own order', async () => {
-    const foreign = { reference: 'os-of-others', number: 'X-1', status: 'completed', codes: [{ code: 'AAAA' }] };
+    const foreign = {
+      reference: 'os-of-others',
+      number: 'X-1',
+      status: 'completed',
+      codes: [{ code: 'AAAA' }],
+    };
     await start({ fault: 'answer', status: 201, body: JSON.stringify(foreign), when: 'before' });
     const [reference = ''] = await worker.accept([{}]);
     await worker.settled();
@@ -38,7 +48,13 @@ describe('an answer that belongs to another order', () => {
     expect(JSON.stringify(entry)).not.toContain('AAAA');
     const resolved = await worker.store.operator.actOnEntry({
       reference,
-      order: { action: 'resolve', as: 'fulfilled', orderNumber: 'N-7', note: null, units: [{ code: 'BBBB-CCCC' }] },
+      order: {
+        action: 'resolve',
+        as: 'fulfilled',
+        orderNumber: 'N-7',
+        note: null,
+        units: [{ code: 'BBBB-CCCC' }],
+      },
       actor: 'test',
       reason: 'the list of the supplier',
       nowMs: Date.now(),
@@ -52,7 +68,12 @@ describe('an answer that belongs to another order', () => {
 });
 
 describe('an answer without a reference that shows other goods', () => {
-  const body = JSON.stringify({ number: 'X-1', variant: 'other', status: 'completed', codes: [{ code: 'AAAA' }] });
+  const body = JSON.stringify({
+    number: 'X-1',
+    variant: 'other',
+    status: 'completed',
+    codes: [{ code: 'AAAA' }],
+  });
   const otherGoods = { fault: 'answer', status: 201, body, when: 'after' } as const;
 
   it('is settled by a lookup that shows the goods as ordered', async () => {
@@ -60,7 +81,10 @@ describe('an answer without a reference that shows other goods', () => {
     const [reference = ''] = await worker.accept([{}]);
     await worker.settled();
     const [own] = worker.sandbox.ledger().orders;
-    expect(await entryOf(reference)).toMatchObject({ state: 'fulfilled', order_number: own?.number });
+    expect(await entryOf(reference)).toMatchObject({
+      state: 'fulfilled',
+      order_number: own?.number,
+    });
     expect(JSON.stringify(await entryOf(reference))).not.toContain('AAAA');
   });
 

@@ -84,7 +84,9 @@ describe('a trial order', () => {
     const box = await boxOf(2);
     await paused(box);
     const person = { scope: product, actor: 'cli:anna', reason: 'stocktaking', nowMs: 2 };
-    const pauses = await tried(box, dropped, { duringCall: () => box.store.operator.pauseScope(person) });
+    const pauses = await tried(box, dropped, {
+      duringCall: () => box.store.operator.pauseScope(person),
+    });
     await pauses.refresh();
     expect(pauses.trials()).toEqual([]);
     expect(await stepsOf(box.store).openAttempt(box.claim({ trials: [product] }))).toBeNull();
@@ -96,10 +98,21 @@ describe('the trial of a paused scope', () => {
   it('of a balance takes turns between what it refused and what it did not refuse yet', async () => {
     const scope = 'balance:USD';
     const box = await boxOf(0);
-    await box.accept(['old', 'new', 'newer', 'newest'].map((variant) => line({ orderId: variant, variant })));
-    await stepsOf(box.store).closeAttempt(close(await box.opened(), { ...emptyBalance, dueAtMs: 2500 }));
+    await box.accept(
+      ['old', 'new', 'newer', 'newest'].map((variant) => line({ orderId: variant, variant })),
+    );
+    await stepsOf(box.store).closeAttempt(
+      close(await box.opened(), { ...emptyBalance, dueAtMs: 2500 }),
+    );
     const reason = 'insufficient_balance';
-    await box.store.pauses.open({ scope, reason, message: '', openedBy: 'worker', probeAtMs: 1, nowMs: 1 });
+    await box.store.pauses.open({
+      scope,
+      reason,
+      message: '',
+      openedBy: 'worker',
+      probeAtMs: 1,
+      nowMs: 1,
+    });
     const names: (string | null)[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
       const attempt = await box.opened({ nowMs: 3000 + turn, trials: [scope] });
@@ -115,9 +128,18 @@ describe('the trial of a paused scope', () => {
   it('of a family goes to a proven product, then to a new one, then to one that fails', async () => {
     const scope = 'family:gift_card';
     const box = await boxOf(0);
-    await box.accept(['failing', 'new', 'proven'].map((variant) => line({ orderId: variant, variant })));
+    await box.accept(
+      ['failing', 'new', 'proven'].map((variant) => line({ orderId: variant, variant })),
+    );
     const reason = 'answer_mismatch';
-    await box.store.pauses.open({ scope, reason, message: '', openedBy: 'worker', probeAtMs: 1, nowMs: 1 });
+    await box.store.pauses.open({
+      scope,
+      reason,
+      message: '',
+      openedBy: 'worker',
+      probeAtMs: 1,
+      nowMs: 1,
+    });
     const products = {
       isProven: (name: string) => name === 'variant:proven',
       isFailing: (name: string) => name === 'variant:failing',

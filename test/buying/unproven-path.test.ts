@@ -16,8 +16,18 @@ it('a 404 is final only after the API has accepted a call of that path, also aft
   worker = await startSubmission({ sandbox: { limits: { enabled: false } } });
   await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
   await worker.settled();
-  const topup = (iccid: string) => ({ ...esimPart, operation: 'esim_topup' as const, plan: 'es-1gb-7d', iccid });
-  const cancel = (iccid: string) => ({ ...esimPart, operation: 'esim_cancel' as const, currency: null, iccid });
+  const topup = (iccid: string) => ({
+    ...esimPart,
+    operation: 'esim_topup' as const,
+    plan: 'es-1gb-7d',
+    iccid,
+  });
+  const cancel = (iccid: string) => ({
+    ...esimPart,
+    operation: 'esim_cancel' as const,
+    currency: null,
+    iccid,
+  });
   // An order was accepted, which says nothing about the paths of top-ups and cancels.
   await worker.accept([topup(nobodys), cancel(nobodys)]);
   await worker.settled();
@@ -38,9 +48,16 @@ it('mistyped ICCIDs pause no plan and no family that was bought', async () => {
   const plans = ['es-1gb-7d', 'es-5gb-30d'];
   await worker.accept(plans.map(order));
   await worker.settled();
-  const topup = (plan: string, iccid: string) => ({ ...esimPart, operation: 'esim_topup' as const, plan, iccid });
+  const topup = (plan: string, iccid: string) => ({
+    ...esimPart,
+    operation: 'esim_topup' as const,
+    plan,
+    iccid,
+  });
   await worker.accept(
-    [0, 1, 2, 3, 4, 5].map((digit) => topup(plans[digit % 2] ?? '', nobodys.replace(/.$/, `${digit}`))),
+    [0, 1, 2, 3, 4, 5].map((digit) =>
+      topup(plans[digit % 2] ?? '', nobodys.replace(/.$/, `${digit}`)),
+    ),
   );
   await worker.settled();
   expect(await worker.store.pauses.all()).toEqual([]);

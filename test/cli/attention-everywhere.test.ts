@@ -32,13 +32,25 @@ const anHour = 3_600_000;
 const order = { source: 'shop1', orderId: '1001' } as const;
 const line = (changes: Partial<AcceptableLine> = {}) => storedLine({ ...order, ...changes });
 
-async function accept(store: Store, changes: Partial<AcceptableLine> = {}, nowMs = agoMs(2 * anHour)): Promise<string> {
-  const [accepted] = await store.intake.acceptBatch({ nowMs, fileId: null, lines: [line(changes)], rejections: [] });
+async function accept(
+  store: Store,
+  changes: Partial<AcceptableLine> = {},
+  nowMs = agoMs(2 * anHour),
+): Promise<string> {
+  const [accepted] = await store.intake.acceptBatch({
+    nowMs,
+    fileId: null,
+    lines: [line(changes)],
+    rejections: [],
+  });
   return accepted?.reference ?? '';
 }
 
 /** Claims what came in last, an hour ago. */
-async function claimed(store: Store, changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt | null> {
+async function claimed(
+  store: Store,
+  changes: Partial<AttemptClaim> = {},
+): Promise<OpenAttempt | null> {
   return await stepsOf(store).openAttempt({
     nowMs: agoMs(anHour),
     nowMono: 500,
@@ -55,11 +67,16 @@ async function claimed(store: Store, changes: Partial<AttemptClaim> = {}): Promi
 }
 
 /** Buys what came in last, and the answer is this. */
-async function settled(store: Store, settlement: Partial<Settlement> & Pick<Settlement, 'state'>): Promise<string> {
+async function settled(
+  store: Store,
+  settlement: Partial<Settlement> & Pick<Settlement, 'state'>,
+): Promise<string> {
   const reference = await accept(store);
   const attempt = await claimed(store);
   if (attempt === null) throw new Error('nothing was due');
-  await stepsOf(store).closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs: agoMs(anHour) }));
+  await stepsOf(store).closeAttempt(
+    close(attempt, { ...nothing, ...settlement }, { nowMs: agoMs(anHour) }),
+  );
   return reference;
 }
 
@@ -80,8 +97,20 @@ const invalid = { code: 'invalid_variant', message: 'No such product', buffered:
 
 /** A line that a file brought and that was not accepted. */
 async function refusedLine(store: Store): Promise<void> {
-  await store.intake.files.begin({ id: 'F1', name: 'orders.csv', folder: 'folder', sizeBytes: 10, nowMs: 1 });
-  const rejection = { ...order, lineNumber: 2, lineId: '1', code: 'invalid_field', field: 'quantity' };
+  await store.intake.files.begin({
+    id: 'F1',
+    name: 'orders.csv',
+    folder: 'folder',
+    sizeBytes: 10,
+    nowMs: 1,
+  });
+  const rejection = {
+    ...order,
+    lineNumber: 2,
+    lineId: '1',
+    code: 'invalid_field',
+    field: 'quantity',
+  };
   const rejections = [{ ...rejection, rule: 'must be at least 1', value: '0' }];
   await store.intake.acceptBatch({ nowMs: agoMs(anHour), fileId: 'F1', lines: [], rejections });
 }
@@ -89,7 +118,12 @@ async function refusedLine(store: Store): Promise<void> {
 async function refusedFile(store: Store): Promise<void> {
   const file = { id: 'F1', nowMs: agoMs(anHour) };
   await store.intake.files.begin({ ...file, name: 'orders.csv', folder: 'folder', sizeBytes: 10 });
-  await store.intake.files.reject({ ...file, sha256: null, code: 'not_utf8', message: 'is not UTF-8' });
+  await store.intake.files.reject({
+    ...file,
+    sha256: null,
+    code: 'not_utf8',
+    message: 'is not UTF-8',
+  });
 }
 
 const takeShopOrder = (
@@ -164,7 +198,13 @@ async function givenUp(store: Store): Promise<void> {
 
 const paused = (scope: string) => async (store: Store) => {
   await accept(store);
-  const pause = { scope, reason: 'order_absent', message: '3 in a row', openedBy: 'worker', probeAtMs: null };
+  const pause = {
+    scope,
+    reason: 'order_absent',
+    message: '3 in a row',
+    openedBy: 'worker',
+    probeAtMs: null,
+  };
   await store.pauses.open({ ...pause, nowMs: agoMs(anHour) });
 };
 
@@ -177,7 +217,9 @@ interface Way {
   readonly message?: string;
   /** The state and the code of the line in its result; null: the result does not change by it. */
   readonly result: readonly [state: string, code: string | null] | null;
-  /** What is said to who acknowledges it although it needs a decision; null: it can be acknowledged. */
+  /**
+   * What is said to who acknowledges it although it needs a decision; null: it can be acknowledged.
+   */
   readonly refusal: string | null;
 }
 
@@ -208,7 +250,9 @@ const ways: readonly Way[] = [
       await accept(store, { orderId: '1002' });
       const attempt = await claimed(store);
       if (attempt === null) throw new Error('nothing was due');
-      await stepsOf(store).closeAttempt(close(attempt, { ...fulfilled, answer: { ...answer, orderNumber: 'GC-9' } }));
+      await stepsOf(store).closeAttempt(
+        close(attempt, { ...fulfilled, answer: { ...answer, orderNumber: 'GC-9' } }),
+      );
       await decide(store, attempt.entry.reference, {
         action: 'resolve',
         as: 'refunded',
@@ -236,7 +280,8 @@ const ways: readonly Way[] = [
     },
     kind: 'needs_manual_delivery',
     code: 'needs_manual_delivery',
-    message: '1 of 1 units are not in the outbox: cli:anna found that it was bought, as order GC-77',
+    message:
+      '1 of 1 units are not in the outbox: cli:anna found that it was bought, as order GC-77',
     result: ['needs_manual_delivery', null],
     refusal: null,
   },
@@ -351,7 +396,8 @@ const ways: readonly Way[] = [
   {
     name: 'deliveries of a shop about orders that have none',
     fail: async (store) => {
-      const rule = 'recreate the webhook as a user who may view orders: the delivery order.updated has an error';
+      const rule =
+        'recreate the webhook as a user who may view orders: the delivery order.updated has an error';
       const flag = { source: 'shop1', code: 'unusable_rest_error', rule, nowMs: agoMs(anHour) };
       await store.storefronts.flagShop(flag);
       await store.storefronts.flagShop(flag);
@@ -389,7 +435,12 @@ const ways: readonly Way[] = [
     fail: async (store) => {
       const keys = [{ name: 'main', value: 'sandbox-key-main' }];
       await store.adoptKeys({ keys, nowMs: agoMs(anHour), whileRunning: false });
-      const times = { keyName: 'main', blockedUntilMono: 1, throttledUntilMono: 1, throttleLengthMs: 1 };
+      const times = {
+        keyName: 'main',
+        blockedUntilMono: 1,
+        throttledUntilMono: 1,
+        throttleLengthMs: 1,
+      };
       const surprise = { forMs: anHour / 2, isUnexplained: true };
       const at = { nowMs: agoMs(anHour), nowMono: 1, bootId: null };
       await stepsOf(store).budget.recordBackOff({ ...times, surprise }, at);
@@ -422,9 +473,15 @@ interface Row extends Readonly<Record<string, unknown>> {
 async function everywhere(place: Installation) {
   const json = async (...argv: string[]) => JSON.parse((await place.run(...argv, '--json')).stdout);
   const status: { attention: Row[]; attention_counts: unknown } = await json('queue', 'status');
-  const list: { attention: Row[]; orders: { order_id: string }[] } = await json('orders', 'list', '--attention');
+  const list: { attention: Row[]; orders: { order_id: string }[] } = await json(
+    'orders',
+    'list',
+    '--attention',
+  );
   const database = new SqliteDatabase(join(place.dataDir, 'order-sync.db'), { readonly: true });
-  const stored = database.prepare<[], Record<string, unknown>>('SELECT * FROM outbox_attention').all();
+  const stored = database
+    .prepare<[], Record<string, unknown>>('SELECT * FROM outbox_attention')
+    .all();
   database.close();
   return {
     status: status.attention,
@@ -460,13 +517,18 @@ async function inWorker(place: Installation) {
   await store.close();
   return {
     health: [health.checks['attention'], health.details?.['attention'] ?? {}],
-    result: lines.map(({ state, error, entries }) => [state, (error ?? entries.at(-1)?.error ?? null)?.code ?? null]),
+    result: lines.map(({ state, error, entries }) => [
+      state,
+      (error ?? entries.at(-1)?.error ?? null)?.code ?? null,
+    ]),
   };
 }
 
 const sentences = new Set(['message', 'evidence', 'holds_up', 'what_to_do']);
 
-function withoutSentences(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function withoutSentences(
+  row: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(row).filter(([name]) => !sentences.has(name)));
 }
 
@@ -478,15 +540,19 @@ async function failed(way: Way) {
   await store.close();
 
   const said = await everywhere(place);
-  expect(said.status).toMatchObject([{ kind: way.kind, code: way.code, can_acknowledge: way.refusal === null }]);
+  expect(said.status).toMatchObject([
+    { kind: way.kind, code: way.code, can_acknowledge: way.refusal === null },
+  ]);
   const [row] = said.status;
   if (row === undefined) throw new Error('it stands there');
   expect(row['message']).toContain(way.message ?? '');
-  for (const text of ['message', 'since', 'holds_up', 'what_to_do']) expect(row[text]).toMatch(/\S{3}/);
+  for (const text of ['message', 'since', 'holds_up', 'what_to_do'])
+    expect(row[text]).toMatch(/\S{3}/);
   expect(said.list).toEqual(said.status);
   // The view has the facts, from which the program makes the sentences.
   expect(said.view.map(withoutSentences)).toEqual(said.status.map(withoutSentences));
-  for (const sentence of ['what_to_do', 'holds_up']) expect(said.view[0]).not.toHaveProperty(sentence);
+  for (const sentence of ['what_to_do', 'holds_up'])
+    expect(said.view[0]).not.toHaveProperty(sentence);
   expect(said.counts).toEqual({ [way.kind]: 1 });
   expect(said.health).toEqual(['warn', said.counts]);
   // Of an order that is not read back yet, no line is known.
@@ -503,7 +569,14 @@ describe('each way in which an order can fail', () => {
     async (way) => {
       const { said, ack, again } = await failed(way);
       expect(await ack()).toEqual({ code: 0, stdout: '1 of 1 are acknowledged\n', stderr: '' });
-      const empty = { status: [], list: [], view: [], counts: {}, orders: [], health: ['pass', {}] };
+      const empty = {
+        status: [],
+        list: [],
+        view: [],
+        counts: {},
+        orders: [],
+        health: ['pass', {}],
+      };
       expect(await again()).toEqual({ ...said, ...empty });
     },
   );

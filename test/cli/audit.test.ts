@@ -27,10 +27,16 @@ it('lists what was decided, by filters, with nothing that controls a terminal', 
     actor: expect.stringMatching(/^cli:/),
   });
   const { stdout } = await outbox.run('audit', 'list', '--subject', 'family:esim');
-  expect(stdout).toMatch(/^AT +ACTOR +ACTION +SUBJECT +REASON\n.* resume +family:esim +it is over\n/);
+  expect(stdout).toMatch(
+    /^AT +ACTOR +ACTION +SUBJECT +REASON\n.* resume +family:esim +it is over\n/,
+  );
   expect(stdout).not.toContain('\u001b');
   const none = await outbox.run('audit', 'list', '--since', '2100-01-01');
-  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'Nothing was decided that fits.\n']);
+  expect([none.code, none.stdout, none.stderr]).toEqual([
+    0,
+    '',
+    'Nothing was decided that fits.\n',
+  ]);
 });
 
 it.each([

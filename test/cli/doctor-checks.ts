@@ -34,7 +34,9 @@ export async function doctor(
   return { code, healthy, of };
 }
 
-export async function apiFor(options: InstallationOptions = {}): Promise<{ api: FakeApi; place: Installation }> {
+export async function apiFor(
+  options: InstallationOptions = {},
+): Promise<{ api: FakeApi; place: Installation }> {
   const api = await FakeApi.open();
   onTestFinished(() => api.close());
   return { api, place: await installed({ ...options, api: api.url }) };

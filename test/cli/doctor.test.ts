@@ -18,9 +18,15 @@ import { apiFor, cli, doctor } from './doctor-checks.ts';
 function contentOf(place: Installation) {
   const { databasePath } = place;
   const { mtimeMs, size } = statSync(databasePath);
-  const rows = ['pauses', 'audit', 'budget_slots', 'meta', 'account_keys', 'wholesale_keys', 'incarnations'].map(
-    (table) => place.query(`SELECT * FROM ${table}`),
-  );
+  const rows = [
+    'pauses',
+    'audit',
+    'budget_slots',
+    'meta',
+    'account_keys',
+    'wholesale_keys',
+    'incarnations',
+  ].map((table) => place.query(`SELECT * FROM ${table}`));
   return { sha256: hash('sha256', readFileSync(databasePath)), mtimeMs, size, rows };
 }
 
@@ -50,14 +56,18 @@ describe('order-sync doctor', () => {
   });
 
   it('pauses nothing because of a key that is denied, and leaves an older database as it is', async () => {
-    const { place } = await apiFor({ keys: [{ name: 'main', value: 'another-key-that-was-revoked' }] });
+    const { place } = await apiFor({
+      keys: [{ name: 'main', value: 'another-key-that-was-revoked' }],
+    });
     const database = new SqliteDatabase(place.databasePath);
     database.pragma('wal_checkpoint(TRUNCATE)');
     const before = contentOf(place);
     expect((await doctor(place)).of('key:main').message).toContain('invalid_key');
     expect(contentOf(place)).toEqual(before);
     // As a version with other views left it.
-    database.exec("UPDATE schema_files SET sha256 = replace(sha256, 'a', 'b') WHERE name LIKE 'views/%'");
+    database.exec(
+      "UPDATE schema_files SET sha256 = replace(sha256, 'a', 'b') WHERE name LIKE 'views/%'",
+    );
     database.close();
     const older = contentOf(place);
     const { code, of } = await doctor(place);
@@ -100,10 +110,23 @@ describe('order-sync doctor', () => {
     });
   });
 
-  const products = [{ variant: 'card', prices: { USD: '9.00', EUR: '8.00' } }, { variant: 'other' }];
+  const products = [
+    { variant: 'card', prices: { USD: '9.00', EUR: '8.00' } },
+    { variant: 'other' },
+  ];
   it.each([
-    ['a currency that no product has', products, 'prices in USD, EUR, none in GBP', 'correct the currency'],
-    ['a catalogue whose prices are not read', [{ variant: 'card' }], 'prices in no currency, none in GBP', 'wire test'],
+    [
+      'a currency that no product has',
+      products,
+      'prices in USD, EUR, none in GBP',
+      'correct the currency',
+    ],
+    [
+      'a catalogue whose prices are not read',
+      [{ variant: 'card' }],
+      'prices in no currency, none in GBP',
+      'wire test',
+    ],
   ])('warns of %s', async (_what, shown, words, step) => {
     const { api, place } = await apiFor({ folder: { currency: 'GBP' } });
     api.catalogue = { http: 200, body: { products: shown } };
@@ -118,7 +141,12 @@ describe('order-sync doctor', () => {
     onTestFinished(() => void database.close());
     const pause = { openedBy: 'worker', probeAtMs: null, nowMs: Date.now() } as const;
     const message = 'Does wholesale.wire fit the API?';
-    recordPause(database, { ...pause, scope: 'family:gift_card', reason: 'connector_unproven', message });
+    recordPause(database, {
+      ...pause,
+      scope: 'family:gift_card',
+      reason: 'connector_unproven',
+      message,
+    });
     recordPause(database, {
       ...pause,
       scope: 'balance:USD',
@@ -136,7 +164,9 @@ describe('order-sync doctor', () => {
       ),
       next: expect.stringMatching(/`wire test --last submit`.*`queue resume family:gift_card`$/),
     });
-    expect(of('balance:USD').next).toContain('add balance at the supplier, then `queue resume balance:USD`');
+    expect(of('balance:USD').next).toContain(
+      'add balance at the supplier, then `queue resume balance:USD`',
+    );
     // The lookup and the catalogue of the check of the key.
     expect(api.log.all.length - before).toBe(2);
   });
@@ -151,7 +181,10 @@ describe('order-sync doctor', () => {
     const { code, healthy, of } = await doctor(place);
     expect([code, healthy]).toEqual([8, false]);
     expect(of('key:main').status).toBe('pass');
-    expect(of('key:old')).toMatchObject({ status: 'fail', next: expect.stringContaining('wholesale.keys') });
+    expect(of('key:old')).toMatchObject({
+      status: 'fail',
+      next: expect.stringContaining('wholesale.keys'),
+    });
     expect(of('key:old').message).toContain('invalid_key');
   });
 
@@ -178,8 +211,13 @@ describe('order-sync doctor', () => {
     };
     trust(null);
     const untrusted = (await doctor(place)).of('key:main');
-    expect(untrusted).toMatchObject({ status: 'fail', next: expect.stringContaining('wholesale.ca_file') });
-    expect(untrusted.message).toMatch(/^tls_refused: .*self.signed certificate.*wholesale\.ca_file/);
+    expect(untrusted).toMatchObject({
+      status: 'fail',
+      next: expect.stringContaining('wholesale.ca_file'),
+    });
+    expect(untrusted.message).toMatch(
+      /^tls_refused: .*self.signed certificate.*wholesale\.ca_file/,
+    );
     trust('other.pem', elsewhere.cert);
     expect((await doctor(place)).of('key:main').message).toContain('tls_refused');
     trust('own.pem', `# The supplier's.\n${elsewhere.cert}${good.cert}`);
@@ -189,7 +227,9 @@ describe('order-sync doctor', () => {
       'wholesale.ca_file names a file whose certificate 1 of 1 is',
     );
     trust('key.pem', good.key);
-    expect((await doctor(place)).of('config').message).toContain('must name a file with certificates in PEM');
+    expect((await doctor(place)).of('config').message).toContain(
+      'must name a file with certificates in PEM',
+    );
   });
 
   it('says what the key of a shop may do, and how its orders come', async () => {
@@ -198,7 +238,12 @@ describe('order-sync doctor', () => {
     const rest = { url: stub.url, consumer_key: woo.key, consumer_secret: woo.secret };
     const skus = join(place.folder, 'skus.yaml');
     writeFileSync(skus, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }\n');
-    const shop = { shop: 'main', secrets: [{ value: 'a-webhook-secret-of-the-shop' }], sku_map: skus, rest };
+    const shop = {
+      shop: 'main',
+      secrets: [{ value: 'a-webhook-secret-of-the-shop' }],
+      sku_map: skus,
+      rest,
+    };
     place.configure((config) => {
       config.intake.webhook = { listen: '127.0.0.1:0', woocommerce: [{ ...shop, write_back: {} }] };
     });
@@ -207,39 +252,72 @@ describe('order-sync doctor', () => {
       status: 'pass',
       message: expect.stringMatching(/read and write; no webhook/),
     });
-    const webhook = { id: 7, topic: 'order.updated', delivery_url: 'https://x.example/webhooks/woocommerce/main' };
+    const webhook = {
+      id: 7,
+      topic: 'order.updated',
+      delivery_url: 'https://x.example/webhooks/woocommerce/main',
+    };
     stub.webhooks.push({ ...webhook, status: 'active' });
-    expect(await found()).toMatchObject({ status: 'pass', message: expect.stringContaining('7 (active)') });
+    expect(await found()).toMatchObject({
+      status: 'pass',
+      message: expect.stringContaining('7 (active)'),
+    });
     for (const address of [
       'https://localhost',
       'http://10.1.2.3:8080',
       'https://x.example:8787',
       'http://172.31.0.2',
     ]) {
-      Object.assign(stub.webhooks[0] ?? {}, { delivery_url: `${address}/webhooks/woocommerce/main` });
+      Object.assign(stub.webhooks[0] ?? {}, {
+        delivery_url: `${address}/webhooks/woocommerce/main`,
+      });
       expect(await found()).toMatchObject({
         status: 'pass',
         message: expect.stringContaining('order-sync-webhooks.php'),
       });
     }
     for (const address of ['https://x.example', 'http://x.example:8080', 'http://172.32.0.2']) {
-      Object.assign(stub.webhooks[0] ?? {}, { delivery_url: `${address}/webhooks/woocommerce/main` });
+      Object.assign(stub.webhooks[0] ?? {}, {
+        delivery_url: `${address}/webhooks/woocommerce/main`,
+      });
       expect(await found()).toMatchObject({ message: expect.stringMatching(/7 \(active\)$/) });
     }
     Object.assign(stub.webhooks[0] ?? {}, { status: 'disabled' });
-    expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('7 (disabled)') });
+    expect(await found()).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('7 (disabled)'),
+    });
     stub.mailsNotes = false;
-    expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('7 (disabled)') });
-    place.configure((config) => void (config.intake.webhook.woocommerce[0].write_back = { deliver_codes: 'note' }));
-    expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('"Customer note" is off') });
+    expect(await found()).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('7 (disabled)'),
+    });
+    place.configure(
+      (config) =>
+        void (config.intake.webhook.woocommerce[0].write_back = { deliver_codes: 'note' }),
+    );
+    expect(await found()).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('"Customer note" is off'),
+    });
     stub.mailsNotes = true;
-    expect(await found()).toMatchObject({ status: 'warn', message: expect.stringContaining('7 (disabled)') });
+    expect(await found()).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('7 (disabled)'),
+    });
     stub.permission = 'read';
-    expect(await found()).toMatchObject({ status: 'warn', next: expect.stringContaining('Read/Write') });
+    expect(await found()).toMatchObject({
+      status: 'warn',
+      next: expect.stringContaining('Read/Write'),
+    });
     expect(stub.webhooks[0]?.status).toBe('disabled');
     const location = `${stub.url}/wp-json/wc/v3/orders/`;
-    stub.misbehave = (_, response) => send(response, 301, '', { location, 'x-redirect-by': 'WordPress' });
-    expect(await found()).toMatchObject({ status: 'fail', message: expect.stringContaining('permalinks') });
+    stub.misbehave = (_, response) =>
+      send(response, 301, '', { location, 'x-redirect-by': 'WordPress' });
+    expect(await found()).toMatchObject({
+      status: 'fail',
+      message: expect.stringContaining('permalinks'),
+    });
   });
 
   it('says that nothing answers, and where to look', async () => {
@@ -247,7 +325,10 @@ describe('order-sync doctor', () => {
     await api.close();
     const { code, of } = await doctor(place);
     expect(code).toBe(8);
-    expect(of('key:main')).toMatchObject({ status: 'fail', next: expect.stringContaining('base_url') });
+    expect(of('key:main')).toMatchObject({
+      status: 'fail',
+      next: expect.stringContaining('base_url'),
+    });
   });
 
   it('warns of a proxy in front of the API', async () => {
@@ -279,7 +360,10 @@ describe('order-sync doctor', () => {
     onTestFinished(() => place.close());
     const { code, of } = await doctor(place);
     expect(code).toBe(8);
-    expect(of('database')).toMatchObject({ status: 'fail', next: expect.stringContaining('order-sync init') });
+    expect(of('database')).toMatchObject({
+      status: 'fail',
+      next: expect.stringContaining('order-sync init'),
+    });
     expect(of('api').status).toBe('warn');
     expect(api.log.all).toEqual([]);
   });
@@ -320,7 +404,10 @@ describe('order-sync doctor', () => {
     });
     const { code, of } = await doctor(place);
     expect(code).toBe(8);
-    expect(of('admin.listen')).toMatchObject({ status: 'fail', next: expect.stringContaining('admin.listen') });
+    expect(of('admin.listen')).toMatchObject({
+      status: 'fail',
+      next: expect.stringContaining('admin.listen'),
+    });
   });
 
   it('reports every mistake of the configuration, and checks nothing else then', async () => {
@@ -338,7 +425,10 @@ describe('order-sync doctor', () => {
     const { place } = await apiFor();
     const gid = process.getgid?.() ?? 0;
     place.configure((config) => {
-      config.results = { group: String(gid), folder: join(place.folder, 'for-the-shop', 'results') };
+      config.results = {
+        group: String(gid),
+        folder: join(place.folder, 'for-the-shop', 'results'),
+      };
     });
     mkdirSync(join(place.folder, 'for-the-shop'));
     chmodSync(place.folder, 0o711);
@@ -346,6 +436,9 @@ describe('order-sync doctor', () => {
     chmodSync(join(place.folder, 'for-the-shop'), 0o700);
     const { healthy, of } = await doctor(place);
     expect(healthy).toBe(true);
-    expect(of('results')).toMatchObject({ status: 'warn', message: expect.stringContaining('for-the-shop,') });
+    expect(of('results')).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('for-the-shop,'),
+    });
   });
 });

@@ -25,13 +25,16 @@ const foreign: Readonly<Record<string, (place: Installation, path: string) => un
   ...Object.fromEntries(
     readdirSync(dumps).map((name) => [
       name,
-      (_place: Installation, path: string) => loadDump(readFileSync(join(dumps, name), 'utf8'), path),
+      (_place: Installation, path: string) =>
+        loadDump(readFileSync(join(dumps, name), 'utf8'), path),
     ]),
   ),
   'of the sandbox': (_place, path) => {
     const database = new SqliteDatabase(path);
     // "sand" in ASCII.
-    database.exec('CREATE TABLE accounts (id); PRAGMA application_id = 1935764068; PRAGMA user_version = 2');
+    database.exec(
+      'CREATE TABLE accounts (id); PRAGMA application_id = 1935764068; PRAGMA user_version = 2',
+    );
     database.close();
   },
   'of another program, without any number': (_place, path) => {
@@ -60,7 +63,10 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'orders resolve': ['os-reference', '--as', 'rejected', ...why],
   'orders reorder': ['os-reference', '--confirm', 'os-reference', ...why],
   ...Object.fromEntries(
-    ['retry', 'hold', 'release', 'cancel'].map((action) => [`orders ${action}`, ['os-reference', ...why]]),
+    ['retry', 'hold', 'release', 'cancel'].map((action) => [
+      `orders ${action}`,
+      ['os-reference', ...why],
+    ]),
   ),
   'queue pause': ['account', ...why],
   'queue resume': ['account', ...why],
@@ -95,41 +101,59 @@ async function installationWith(name: string): Promise<Installation & { readonly
   for (const folder of ['inbox', 'work', 'archive', 'rejected', 'results']) {
     mkdirSync(join(place.dataDir, folder), { recursive: true });
   }
-  writeFileSync(join(place.folder, 'skus.csv'), 'sku,type,variant\nCARD,gift_card_order,steam-10\n');
+  writeFileSync(
+    join(place.folder, 'skus.csv'),
+    'sku,type,variant\nCARD,gift_card_order,steam-10\n',
+  );
   appendFileSync(place.configFile, `seal: { keys: [{ id: k1, value: ${sealKey('k1').value} }] }\n`);
-  const line = { line_id: '1', type: 'gift_card_order', variant: 'steam-10', quantity: 1, currency: 'USD' };
-  writeFileSync(join(place.folder, 'orders.json'), JSON.stringify({ order_id: '1', lines: [line] }));
+  const line = {
+    line_id: '1',
+    type: 'gift_card_order',
+    variant: 'steam-10',
+    quantity: 1,
+    currency: 'USD',
+  };
+  writeFileSync(
+    join(place.folder, 'orders.json'),
+    JSON.stringify({ order_id: '1', lines: [line] }),
+  );
   return { ...place, path };
 }
 
 describe('a database of something else', () => {
-  it.each(Object.keys(foreign))('is refused by every command, and stays as it is: %s', async (name) => {
-    const place = await installationWith(name);
-    const before = filesOf(place.dataDir);
-    const own: Readonly<Record<string, readonly string[]>> = {
-      ...needed,
-      submit: [join(place.folder, 'orders.json')],
-      'skus check': [
-        '--set',
-        'intake.folders.0.name=folder',
-        '--set',
-        `intake.folders.0.sku_map=${join(place.folder, 'skus.csv')}`,
-      ],
-      'db restore': [join(place.folder, 'orders.json')],
-    };
-    // The others differ only in how they are recognised.
-    const commands = name.endsWith('.sql')
-      ? await commandsOf()
-      : ['run', 'doctor', 'db check', 'orders list', 'health'];
-    for (const command of commands) {
-      const { code, stdout, stderr } = await place.run(...command.split(' '), ...(own[command] ?? []));
-      const said = `${stdout}${stderr}`;
-      expect([command, code]).toEqual([command, command === 'doctor' ? 8 : 5]);
-      expect(said).toContain(`${place.path} is not a database of this version of order-sync: it`);
-      expect(said).toContain('nothing was changed');
-      expect(filesOf(place.dataDir)).toEqual(before);
-    }
-  });
+  it.each(Object.keys(foreign))(
+    'is refused by every command, and stays as it is: %s',
+    async (name) => {
+      const place = await installationWith(name);
+      const before = filesOf(place.dataDir);
+      const own: Readonly<Record<string, readonly string[]>> = {
+        ...needed,
+        submit: [join(place.folder, 'orders.json')],
+        'skus check': [
+          '--set',
+          'intake.folders.0.name=folder',
+          '--set',
+          `intake.folders.0.sku_map=${join(place.folder, 'skus.csv')}`,
+        ],
+        'db restore': [join(place.folder, 'orders.json')],
+      };
+      // The others differ only in how they are recognised.
+      const commands = name.endsWith('.sql')
+        ? await commandsOf()
+        : ['run', 'doctor', 'db check', 'orders list', 'health'];
+      for (const command of commands) {
+        const { code, stdout, stderr } = await place.run(
+          ...command.split(' '),
+          ...(own[command] ?? []),
+        );
+        const said = `${stdout}${stderr}`;
+        expect([command, code]).toEqual([command, command === 'doctor' ? 8 : 5]);
+        expect(said).toContain(`${place.path} is not a database of this version of order-sync: it`);
+        expect(said).toContain('nothing was changed');
+        expect(filesOf(place.dataDir)).toEqual(before);
+      }
+    },
+  );
 
   it.each(Object.keys(foreign))('is no backup to restore: %s', async (name) => {
     const { path } = await installationWith(name);
@@ -137,7 +161,10 @@ describe('a database of something else', () => {
     await fillOutbox(place);
     const before = filesOf(place.dataDir);
     const { code, stderr } = await place.run('db', 'restore', path);
-    expect([code, stderr]).toEqual([5, expect.stringContaining(`${path} is not a database of this version`)]);
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringContaining(`${path} is not a database of this version`),
+    ]);
     expect(filesOf(place.dataDir)).toEqual(before);
   });
 

@@ -24,7 +24,10 @@ async function folderOfServer(server: Server, host = '127.0.0.1'): Promise<strin
   });
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  writeFileSync(join(folder, 'run.json'), JSON.stringify({ pid: 1, admin_address: `${host}:${port}` }));
+  writeFileSync(
+    join(folder, 'run.json'),
+    JSON.stringify({ pid: 1, admin_address: `${host}:${port}` }),
+  );
   return folder;
 }
 
@@ -32,7 +35,9 @@ async function run(arguments_: readonly string[], dataDir = ''): Promise<Finishe
   const environment = { ...process.env, ORDER_SYNC__DATA_DIR: dataDir };
   const script = join(projectRoot, 'bin/health.js');
   try {
-    const done = await promisify(execFile)(process.execPath, [script, ...arguments_], { env: environment });
+    const done = await promisify(execFile)(process.execPath, [script, ...arguments_], {
+      env: environment,
+    });
     return { code: 0, ...done };
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && 'stderr' in error)) throw error;
@@ -75,8 +80,13 @@ it('ends with 1 when another program has taken the port', async () => {
     code: 1,
     stderr: expect.stringContaining('the connection was closed'),
   });
-  const other = await folderOfServer(createSocketServer((socket) => socket.end(`220 mail ${'x'.repeat(100)}`)));
-  expect(await run([], other)).toMatchObject({ code: 1, stderr: expect.stringContaining('this is no HTTP answer') });
+  const other = await folderOfServer(
+    createSocketServer((socket) => socket.end(`220 mail ${'x'.repeat(100)}`)),
+  );
+  expect(await run([], other)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('this is no HTTP answer'),
+  });
 });
 
 it('ends with 1 where no worker has started, and for an argument that it does not know', async () => {

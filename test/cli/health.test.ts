@@ -23,7 +23,9 @@ async function listening(state: {
     logger: pino({ level: 'silent' }),
     checks: [{ name: 'database', readiness: true, check: () => state.check }],
     draining: () => state.draining === true,
-    ...(state.pauses === undefined ? {} : { pauses: () => state.pauses ?? { pauses: [], pauses_not_shown: 0 } }),
+    ...(state.pauses === undefined
+      ? {}
+      : { pauses: () => state.pauses ?? { pauses: [], pauses_not_shown: 0 } }),
   });
   onTestFinished(() => server.close());
   await writeRunFile(worker.dataDir, {
@@ -38,7 +40,11 @@ async function listening(state: {
 describe('order-sync health', () => {
   it('finds the port of a worker in its run file, and prints its health', async () => {
     const worker = await listening({ check: 'pass' });
-    expect(await worker.run('health')).toEqual({ code: 0, stdout: 'pass\n  database: pass\n', stderr: '' });
+    expect(await worker.run('health')).toEqual({
+      code: 0,
+      stdout: 'pass\n  database: pass\n',
+      stderr: '',
+    });
     expect(await worker.run('health', '--live')).toMatchObject({ code: 0, stdout: 'pass\n' });
     expect(await worker.run('health', '--ready')).toMatchObject({ code: 0, stdout: 'pass\n' });
     const { stdout } = await worker.run('health', '--json');
@@ -52,7 +58,10 @@ describe('order-sync health', () => {
 
   it('ends with 8 when a check of the worker fails, although it is alive', async () => {
     const worker = await listening({ check: 'fail' });
-    expect(await worker.run('health')).toMatchObject({ code: 8, stdout: 'fail\n  database: fail\n' });
+    expect(await worker.run('health')).toMatchObject({
+      code: 8,
+      stdout: 'fail\n  database: fail\n',
+    });
     expect((await worker.run('health', '--ready')).code).toBe(8);
     expect((await worker.run('health', '--live')).code).toBe(0);
   });
@@ -64,7 +73,10 @@ describe('order-sync health', () => {
       since: '2026-11-21T12:00:00.000Z',
       holds_up: 12,
     };
-    const worker = await listening({ check: 'warn', pauses: { pauses: [paused], pauses_not_shown: 3 } });
+    const worker = await listening({
+      check: 'warn',
+      pauses: { pauses: [paused], pauses_not_shown: 3 },
+    });
     const stdout = [
       'warn',
       '  database: warn',
@@ -75,7 +87,11 @@ describe('order-sync health', () => {
     expect(await worker.run('health')).toEqual({ code: 0, stdout, stderr: '' });
     const why =
       'The database cannot be written, or was replaced, so nothing is accepted: repair its disk, then restart.';
-    expect(await worker.run('health', '--strict')).toEqual({ code: 8, stdout: `${stdout}${why}\n`, stderr: '' });
+    expect(await worker.run('health', '--strict')).toEqual({
+      code: 8,
+      stdout: `${stdout}${why}\n`,
+      stderr: '',
+    });
     const strict = await worker.run('health', '--strict', '--json');
     expect(JSON.parse(strict.stdout)).toMatchObject({ status: 'warn', reasons: [why] });
     const { stdout: json } = await worker.run('health', '--json');
@@ -92,7 +108,12 @@ describe('order-sync health', () => {
   it('ends with 6 when nothing answers', async () => {
     expect((await installation().run('health', '--live')).code).toBe(6);
     const other = await listening({ check: 'pass' });
-    await writeRunFile(other.dataDir, { pid: 1, started_at: '', version: '', admin_address: '127.0.0.1:1' });
+    await writeRunFile(other.dataDir, {
+      pid: 1,
+      started_at: '',
+      version: '',
+      admin_address: '127.0.0.1:1',
+    });
     const { code, stderr } = await other.run('health');
     expect(code).toBe(6);
     expect(stderr).toContain('No worker answers at http://127.0.0.1:1/healthz');
@@ -100,16 +121,18 @@ describe('order-sync health', () => {
 
   it('asks a worker over loopback that listens on every address', async () => {
     const worker = await listening({ check: 'pass' });
-    const { stderr } = await installation((folder) => sandboxConfig(folder).replace('127.0.0.1:0', '0.0.0.0:1')).run(
-      'health',
-    );
+    const { stderr } = await installation((folder) =>
+      sandboxConfig(folder).replace('127.0.0.1:0', '0.0.0.0:1'),
+    ).run('health');
     expect(stderr).toContain('http://127.0.0.1:1/healthz');
     expect((await worker.run('health')).code).toBe(0);
   });
 
   it('runs as one process with one exit code, as a container does', async () => {
     const worker = await listening({ check: 'pass' });
-    const { code } = await runProgram(['health', '--live'], { ORDER_SYNC_CONFIG: worker.configFile });
+    const { code } = await runProgram(['health', '--live'], {
+      ORDER_SYNC_CONFIG: worker.configFile,
+    });
     expect(code).toBe(0);
   });
 });

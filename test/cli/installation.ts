@@ -64,7 +64,10 @@ export function knownInstallation(): Installation {
 }
 
 /** Runs a command line in this process and collects its output. */
-export async function runHere(argv: readonly string[], clock: Clock = fixedClock): Promise<Finished> {
+export async function runHere(
+  argv: readonly string[],
+  clock: Clock = fixedClock,
+): Promise<Finished> {
   let stdout = '';
   let stderr = '';
   const code = await runCommandLine(argv, {

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -39,11 +47,20 @@ describe('order-sync init', () => {
     const folder = installation().dataDir;
     const file = join(folder, 'config', 'order-sync.yaml');
     const made = await runHere(['init', '--example', '--config', file]);
-    expect(made).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`made  ${file}\n`) });
+    expect(made).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringContaining(`made  ${file}\n`),
+    });
     writeFileSync(join(folder, 'key'), 'sk-test');
     const own = 'wholesale.base_url=https://api.example.com';
     const set = [`data_dir=${folder}`, own, `wholesale.keys.0.value=file:${join(folder, 'key')}`];
-    const checked = await runHere(['check-config', '--config', file, ...set.flatMap((value) => ['--set', value])]);
+    const checked = await runHere([
+      'check-config',
+      '--config',
+      file,
+      ...set.flatMap((value) => ['--set', value]),
+    ]);
     expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining('valid') });
     const again = await runHere(['init', '--example', '--config', file]);
     expect(again).toMatchObject({ code: 5, stderr: expect.stringContaining('is there already') });
@@ -84,10 +101,14 @@ describe('order-sync init', () => {
     await lost.run('init');
     const copy = readFileSync(join(lost.dataDir, 'order-sync.db'));
     expect((await lost.run('queue', 'pause', 'balance:USD', '--reason', 'first')).stderr).toBe('');
-    for (const end of ['-wal', '-shm']) rmSync(join(lost.dataDir, `order-sync.db${end}`), { force: true });
+    for (const end of ['-wal', '-shm'])
+      rmSync(join(lost.dataDir, `order-sync.db${end}`), { force: true });
     writeFileSync(join(lost.dataDir, 'order-sync.db'), copy);
     const { code, stderr } = await lost.run('queue', 'pause', 'balance:EUR', '--reason', 'second');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('an older copy of the outbox') });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining('an older copy of the outbox'),
+    });
   });
 
   it('says it once, also where the progress file cannot be written any more', async () => {
@@ -95,7 +116,9 @@ describe('order-sync init', () => {
     await lost.run('init');
     const [file = ''] = readdirSync(lost.dataDir).filter((name) => name.endsWith('.progress'));
     mkdirSync(join(lost.dataDir, `.${file}.tmp`));
-    for (const name of readdirSync(lost.dataDir).filter((entry) => entry.startsWith('order-sync.db')))
+    for (const name of readdirSync(lost.dataDir).filter((entry) =>
+      entry.startsWith('order-sync.db'),
+    ))
       rmSync(join(lost.dataDir, name));
     expect((await lost.run('init')).stderr).toContain('another database');
     expect((await lost.run('init')).stderr).toBe('');
@@ -103,7 +126,11 @@ describe('order-sync init', () => {
 
   it.each([
     ['for the in-flight window', 'submit: { in_flight_window_ms: 500000 }', 500_000],
-    ['for a window of the budget, if that is longer', 'submit: { in_flight_window_ms: 1000 }', 60_000 + 5000],
+    [
+      'for a window of the budget, if that is longer',
+      'submit: { in_flight_window_ms: 1000 }',
+      60_000 + 5000,
+    ],
   ])('after a loss lets nothing be called at first: %s', async (_, setting, waitMs) => {
     const lost = installation((folder) => `${sandboxConfig(folder)}${setting}\n`);
     expect((await lost.run('init', '--after-loss')).code).toBe(0);
@@ -116,13 +143,21 @@ describe('order-sync init', () => {
   it('after a loss lengthens a pause that the copy was made in, if it would end sooner', async () => {
     const lost = knownInstallation();
     const store = openOutbox(lost);
-    const pause = { scope: 'account', reason: 'api_disabled', message: '', openedBy: 'worker', nowMs };
+    const pause = {
+      scope: 'account',
+      reason: 'api_disabled',
+      message: '',
+      openedBy: 'worker',
+      nowMs,
+    };
     await store.pauses.open({ ...pause, probeAtMs: nowMs + 1000 });
     await store.close();
     await lost.run('init', '--after-loss');
     const { pauses } = JSON.parse((await lost.run('queue', 'status', '--json')).stdout);
     const probedAt = new Date(nowMs + 120_000).toISOString();
-    expect(pauses).toMatchObject([{ scope: 'account', reason: 'api_disabled', probe_at: probedAt }]);
+    expect(pauses).toMatchObject([
+      { scope: 'account', reason: 'api_disabled', probe_at: probedAt },
+    ]);
   });
 
   it('takes two installations with one secret for two, by their instance', async () => {
@@ -152,7 +187,10 @@ describe('order-sync init', () => {
       (folder) => `${sandboxConfig(folder)}reference: { progress_folder: /proc/self/fdinfo }\n`,
     );
     const { code, stdout, stderr } = await blocked.run('init');
-    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.not.stringContaining('/proc/self/fdinfo') });
+    expect({ code, stdout }).toEqual({
+      code: 5,
+      stdout: expect.not.stringContaining('/proc/self/fdinfo'),
+    });
     expect(stderr).toContain('The folder /proc/self/fdinfo cannot be made or written');
   });
 });
@@ -171,7 +209,8 @@ describe('the address of the API', () => {
     onTestFinished(() => api.close());
     const place = installation((folder) => productionAt(folder, `${api.url}/v1`));
     writeFileSync(join(place.folder, 'key'), defaultKey, { mode: 0o600 });
-    const name = (address: string) => writeFileSync(place.configFile, productionAt(place.folder, address));
+    const name = (address: string) =>
+      writeFileSync(place.configFile, productionAt(place.folder, address));
     return { api, place, name };
   }
 
@@ -179,7 +218,9 @@ describe('the address of the API', () => {
     const { api, place, name } = await placeWithApi();
     const wrong = await place.run('init');
     expect(wrong.code).toBe(3);
-    expect(wrong.stderr).toContain(`${place.configFile}:4:13 wholesale.base_url leads to no API that takes orders: `);
+    expect(wrong.stderr).toContain(
+      `${place.configFile}:4:13 wholesale.base_url leads to no API that takes orders: `,
+    );
     expect(wrong.stderr).toContain('is it too much?');
     name(api.url);
     expect((await place.run('check-config')).code).toBe(0);
@@ -193,13 +234,17 @@ describe('the address of the API', () => {
     const refusals = [await place.run('init'), await place.run('check-config')];
     for (const { code, stderr } of refusals) {
       expect(code).toBe(3);
-      expect(stderr).toContain(`${place.configFile}:4:13 wholesale.base_url must lead to ${api.url}`);
+      expect(stderr).toContain(
+        `${place.configFile}:4:13 wholesale.base_url must lead to ${api.url}`,
+      );
     }
     expect(await place.run('run')).toMatchObject({
       code: 5,
       stderr: expect.stringContaining(`but wholesale.base_url leads to https://api.example.com`),
     });
-    expect((await place.run('doctor')).stdout).toMatch(/^fail {2}database: .*wholesale\.base_url leads to https:/m);
+    expect((await place.run('doctor')).stdout).toMatch(
+      /^fail {2}database: .*wholesale\.base_url leads to https:/m,
+    );
   });
 
   it('may get another path while nothing was accepted under the first one', async () => {
@@ -267,7 +312,9 @@ describe('order-sync check-config', () => {
       { place: missing, path: '', problem: expect.stringContaining('cannot be read: ENOENT') },
       { place: `${folder}:3`, path: 'skus.B.days', problem: rule },
     ]);
-    expect((await place.run('check-config')).stderr).toContain(`\n  ${shop}:2 skus.A.type Invalid discriminator`);
+    expect((await place.run('check-config')).stderr).toContain(
+      `\n  ${shop}:2 skus.A.type Invalid discriminator`,
+    );
     expect((await place.run('doctor')).stdout).toContain(
       `fail  config: A SKU map of ${place.configFile} has 4 mistakes`,
     );
@@ -302,7 +349,9 @@ admin: { listen: 127.0.0.1:0 }
     expect((await place.run('init')).code).toBe(0);
     expect((await place.run('check-config')).code).toBe(0);
     // Somebody mistypes the inbox, and moves the API.
-    const text = production(place.folder).replace('/inbox', '/inbx').replace('api.example.com', 'new.example.com');
+    const text = production(place.folder)
+      .replace('/inbox', '/inbx')
+      .replace('api.example.com', 'new.example.com');
     writeFileSync(place.configFile, text);
     rmSync(join(place.dataDir, 'results'), { recursive: true });
     const { code, stderr } = await place.run('check-config', '--json');
@@ -312,9 +361,15 @@ admin: { listen: 127.0.0.1:0 }
       {
         place: `${place.configFile}:3:44`,
         path: 'intake.folders.0.inbox',
-        problem: expect.stringContaining(`names a folder that does not exist: ${place.folder}/inbx.`),
+        problem: expect.stringContaining(
+          `names a folder that does not exist: ${place.folder}/inbx.`,
+        ),
       },
-      { place: place.configFile, path: 'results.folder', problem: expect.stringContaining(`${place.dataDir}/results`) },
+      {
+        place: place.configFile,
+        path: 'results.folder',
+        problem: expect.stringContaining(`${place.dataDir}/results`),
+      },
     ]);
     writeFileSync(place.configFile, text.replace('new.example.com', 'api.example.com'));
     const started = await place.run('run');
@@ -323,7 +378,9 @@ admin: { listen: 127.0.0.1:0 }
       stderr: expect.stringContaining(`There is no folder ${place.folder}/inbx (`),
     });
     expect(existsSync(join(place.folder, 'inbx'))).toBe(false);
-    expect((await place.run('doctor')).stdout).toContain(`fail  folders: There is no folder ${place.folder}/inbx`);
+    expect((await place.run('doctor')).stdout).toContain(
+      `fail  folders: There is no folder ${place.folder}/inbx`,
+    );
     expect((await place.run('init')).code).toBe(0);
     expect((await place.run('check-config')).code).toBe(0);
   });
@@ -347,7 +404,15 @@ describe('order-sync results rewrite', () => {
   it('makes results due again, of one order or of all', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
-    const one = await outbox.run('results', 'rewrite', '--source', 'shop1', '--order', '1001', ...why);
+    const one = await outbox.run(
+      'results',
+      'rewrite',
+      '--source',
+      'shop1',
+      '--order',
+      '1001',
+      ...why,
+    );
     expect(one).toMatchObject({ code: 0, stdout: 'the worker will write 1 result again\n' });
     const all = await outbox.run('results', 'rewrite', '--all', '--json', ...why);
     expect(JSON.parse(all.stdout)).toEqual({ results_due: 2 });
@@ -356,9 +421,24 @@ describe('order-sync results rewrite', () => {
   it('shows with --dry-run how many there are, and does nothing', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
-    const preview = await outbox.run('results', 'rewrite', '--source', 'shop1', '--until', '2100-01-01', '--dry-run');
+    const preview = await outbox.run(
+      'results',
+      'rewrite',
+      '--source',
+      'shop1',
+      '--until',
+      '2100-01-01',
+      '--dry-run',
+    );
     expect(preview).toMatchObject({ code: 0, stdout: '2 results would be written again\n' });
-    const later = await outbox.run('results', 'rewrite', '--since', '2100-01-01', '--dry-run', '--json');
+    const later = await outbox.run(
+      'results',
+      'rewrite',
+      '--since',
+      '2100-01-01',
+      '--dry-run',
+      '--json',
+    );
     expect(JSON.parse(later.stdout)).toEqual({ would_rewrite: 0 });
   });
 
@@ -366,10 +446,16 @@ describe('order-sync results rewrite', () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     const unexplained = await outbox.run('results', 'rewrite', '--all');
-    expect([unexplained.code, unexplained.stderr]).toEqual([2, expect.stringContaining('--reason')]);
+    expect([unexplained.code, unexplained.stderr]).toEqual([
+      2,
+      expect.stringContaining('--reason'),
+    ]);
     expect((await outbox.run('results', 'rewrite', '--since', 'monday', ...why)).code).toBe(2);
     const unknown = await outbox.run('results', 'rewrite', '--sink', 'callback', ...why);
-    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('the configured sinks: folder')]);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      expect.stringContaining('the configured sinks: folder'),
+    ]);
   });
 
   it('ends with 2 when no order or more than one choice is named, and with 4 when no order has a result', async () => {
@@ -418,10 +504,18 @@ describe('order-sync db check', () => {
     await openOutbox(outbox).close();
     const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
     const later = migrations().length + 1;
-    database.exec(`INSERT INTO schema_files SELECT '000${later}_later.sql', sha256 FROM schema_files LIMIT 1`);
+    database.exec(
+      `INSERT INTO schema_files SELECT '000${later}_later.sql', sha256 FROM schema_files LIMIT 1`,
+    );
     database.pragma(`user_version = ${later}`);
     database.close();
-    for (const command of [['db', 'check'], ['orders', 'list'], ['init'], ['health'], ['check-config', '--reload']]) {
+    for (const command of [
+      ['db', 'check'],
+      ['orders', 'list'],
+      ['init'],
+      ['health'],
+      ['check-config', '--reload'],
+    ]) {
       expect((await outbox.run(...command)).code).toBe(7);
     }
   });
@@ -431,7 +525,9 @@ describe('order-sync db check', () => {
     await fillOutbox(outbox);
     const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
     // As a version with other views left it.
-    database.exec("UPDATE schema_files SET sha256 = replace(sha256, 'a', 'b') WHERE name LIKE 'views/%'");
+    database.exec(
+      "UPDATE schema_files SET sha256 = replace(sha256, 'a', 'b') WHERE name LIKE 'views/%'",
+    );
     database.exec('DROP VIEW outbox_attention');
     database.close();
     const asked = await outbox.run('orders', 'list', '--json');

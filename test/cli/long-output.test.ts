@@ -9,7 +9,9 @@ const lines = 4000;
 async function showLongOrder(reader: string) {
   const place = knownInstallation();
   const store = openOutbox(place);
-  const many = Array.from({ length: lines }, (_, index) => line('1001', String(index), { variant: 'v', quantity: 1 }));
+  const many = Array.from({ length: lines }, (_, index) =>
+    line('1001', String(index), { variant: 'v', quantity: 1 }),
+  );
   await store.intake.acceptBatch({ nowMs: startMs, fileId: null, lines: many, rejections: [] });
   await store.close();
   const command = `"$0" bin/order-sync.js orders show 1001 --json --config "$1" | ${reader}; echo "code \${PIPESTATUS[0]}" >&2`;

@@ -54,7 +54,16 @@ describe('deciding on an entry while no worker runs', () => {
 
   it('keeps its JSON contract', async () => {
     const outbox = await filled();
-    const order = ['resolve', inReview, '--as', 'fulfilled', '--order-number', 'E-7', '--no-units', '--json'];
+    const order = [
+      'resolve',
+      inReview,
+      '--as',
+      'fulfilled',
+      '--order-number',
+      'E-7',
+      '--no-units',
+      '--json',
+    ];
     expect(JSON.parse((await outbox.run('orders', ...order, ...why)).stdout)).toEqual({
       reference: inReview,
       before: 'needs_review',
@@ -70,7 +79,9 @@ describe('deciding on an entry while no worker runs', () => {
       stdout: '',
       stderr: `order-sync: ${inReview} is needs_review and may have been bought: it cannot be changed by cancel\nWhat to do: what can be done: retry, resolve\n`,
     });
-    expect((await outbox.run('orders', 'reorder', rejected, ...why)).stderr).toContain(`--confirm ${rejected}`);
+    expect((await outbox.run('orders', 'reorder', rejected, ...why)).stderr).toContain(
+      `--confirm ${rejected}`,
+    );
     expect(await stateOf(outbox, inReview)).toBe('needs_review');
   });
 
@@ -91,7 +102,14 @@ describe('deciding on an entry while no worker runs', () => {
       `1 entries fit (1 needs_review) and would be retried; do it with --yes\nThe first 1 of them:\n  ${inReview}\n`,
     );
     expect(await stateOf(outbox, inReview)).toBe('needs_review');
-    const { stdout } = await outbox.run('orders', 'retry', '--state', 'needs_review', '--yes', ...why);
+    const { stdout } = await outbox.run(
+      'orders',
+      'retry',
+      '--state',
+      'needs_review',
+      '--yes',
+      ...why,
+    );
     expect(stdout).toBe('1 of 1 are retried\n');
     expect(await stateOf(outbox, inReview)).toBe('unknown');
   });
@@ -112,16 +130,20 @@ describe('deciding on an entry while no worker runs', () => {
 
   it('does nothing without --yes, and takes a reference or a filter, never both or neither', async () => {
     const outbox = await filled();
-    expect((await outbox.run('orders', 'hold', '--state', 'pending', '--yes', '--dry-run')).stdout).toContain(
-      'do it with --yes',
-    );
+    expect(
+      (await outbox.run('orders', 'hold', '--state', 'pending', '--yes', '--dry-run')).stdout,
+    ).toContain('do it with --yes');
     expect((await outbox.run('orders', 'hold', '--state', 'pending')).code).toBe(0);
     expect(await stateOf(outbox, pending)).toBe('pending');
     expect((await outbox.run('orders', 'hold', '--state', 'pending', '--yes')).code).toBe(2);
-    expect((await outbox.run('orders', 'hold', pending, '--state', 'pending', ...why)).code).toBe(2);
+    expect((await outbox.run('orders', 'hold', pending, '--state', 'pending', ...why)).code).toBe(
+      2,
+    );
     expect((await outbox.run('orders', 'hold', ...why)).code).toBe(2);
     // In none of these states anything can be held.
-    expect((await outbox.run('orders', 'hold', '--state', 'fulfilled', '--yes', ...why)).code).toBe(2);
+    expect((await outbox.run('orders', 'hold', '--state', 'fulfilled', '--yes', ...why)).code).toBe(
+      2,
+    );
   });
 });
 
@@ -132,25 +154,40 @@ describe('pausing a scope', () => {
     ['variant:steam-10', 1],
     [`plan:${'p'.repeat(128)}`, 0],
   ];
-  it.each(scopes)('lasts until somebody resumes it, and is shown with what it holds up: %s', async (scope, heldUp) => {
-    const outbox = await filled();
-    const stop = ['queue', 'pause', scope, ...why];
-    expect((await outbox.run(...stop)).stdout).toBe(`${scope} is paused until it is resumed\n`);
-    expect((await outbox.run('queue', 'status')).stdout).toMatch(
-      new RegExp(`${scope} +2026-11-21 12:00:00Z +cli:\\S+ +${heldUp} +manual: asked by the shop`),
-    );
-    expect((await outbox.run(...stop)).code).toBe(5);
-    expect(JSON.parse((await outbox.run('queue', 'resume', scope, '--json', ...why)).stdout)).toEqual({
-      scope,
-      paused: false,
-    });
-    expect((await outbox.run('queue', 'resume', scope, ...why)).code).toBe(5);
-  });
+  it.each(scopes)(
+    'lasts until somebody resumes it, and is shown with what it holds up: %s',
+    async (scope, heldUp) => {
+      const outbox = await filled();
+      const stop = ['queue', 'pause', scope, ...why];
+      expect((await outbox.run(...stop)).stdout).toBe(`${scope} is paused until it is resumed\n`);
+      expect((await outbox.run('queue', 'status')).stdout).toMatch(
+        new RegExp(
+          `${scope} +2026-11-21 12:00:00Z +cli:\\S+ +${heldUp} +manual: asked by the shop`,
+        ),
+      );
+      expect((await outbox.run(...stop)).code).toBe(5);
+      expect(
+        JSON.parse((await outbox.run('queue', 'resume', scope, '--json', ...why)).stdout),
+      ).toEqual({
+        scope,
+        paused: false,
+      });
+      expect((await outbox.run('queue', 'resume', scope, ...why)).code).toBe(5);
+    },
+  );
 
   it('takes over a pause of the worker, and refuses a scope that names nothing', async () => {
     const outbox = await filled();
     expect((await outbox.run('queue', 'pause', 'balance:EUR', ...why)).code).toBe(0);
-    for (const scope of ['everything', 'family:book', 'balance:usd', 'key:nobody', 'account:', 'variant:', 'plan']) {
+    for (const scope of [
+      'everything',
+      'family:book',
+      'balance:usd',
+      'key:nobody',
+      'account:',
+      'variant:',
+      'plan',
+    ]) {
       expect([scope, (await outbox.run('queue', 'pause', scope, ...why)).code]).toEqual([scope, 2]);
     }
   });
@@ -183,10 +220,20 @@ describe('order-sync submit', () => {
 
   it('reads CSV as the watched folder does: by the rows of the whole file, the columns that are there, and the SKU map', async () => {
     const outbox = await filled();
-    const several = write(outbox, 'several.csv', 'order_id,variant,currency\n1,v,USD\n2,v,USD\n1,v,USD\n');
+    const several = write(
+      outbox,
+      'several.csv',
+      'order_id,variant,currency\n1,v,USD\n2,v,USD\n1,v,USD\n',
+    );
     const refusal = await outbox.run('submit', several);
-    expect([refusal.code, refusal.stderr]).toEqual([5, expect.stringMatching(/line 2.*line_id.*line 4.*line_id/s)]);
-    const mistyped = await outbox.run('submit', write(outbox, 'mistyped.csv', 'order_id;varaint;curency\n1;v;USD\n'));
+    expect([refusal.code, refusal.stderr]).toEqual([
+      5,
+      expect.stringMatching(/line 2.*line_id.*line 4.*line_id/s),
+    ]);
+    const mistyped = await outbox.run(
+      'submit',
+      write(outbox, 'mistyped.csv', 'order_id;varaint;curency\n1;v;USD\n'),
+    );
     expect([mistyped.code, mistyped.stderr]).toEqual([
       5,
       expect.stringMatching(/did you mean variant.*did you mean currency/s),
@@ -197,13 +244,20 @@ describe('order-sync submit', () => {
       'skus: { S20: { type: gift_card_order, variant: steam-usd-20, wait_h: 2 } }',
     );
     const keys = { name: 'folder', sku_map: map, currency: 'USD' };
-    const settings = Object.entries(keys).flatMap(([key, value]) => ['--set', `intake.folders.0.${key}=${value}`]);
+    const settings = Object.entries(keys).flatMap(([key, value]) => [
+      '--set',
+      `intake.folders.0.${key}=${value}`,
+    ]);
     const skus = write(outbox, 'skus.csv', 'order_id,sku\n7,S20\n');
     const { stdout } = await outbox.run('submit', skus, '--json', ...settings);
-    expect(JSON.parse(stdout)).toMatchObject({ lines: [{ status: 'accepted', order_id: '7', line_id: '1' }] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      lines: [{ status: 'accepted', order_id: '7', line_id: '1' }],
+    });
     const database = openReadOnly(join(outbox.dataDir, 'order-sync.db'));
     onTestFinished(() => void database.close());
-    const deadline = database.prepare<[], number>("SELECT not_after_ms FROM entries WHERE variant = 'steam-usd-20'");
+    const deadline = database.prepare<[], number>(
+      "SELECT not_after_ms FROM entries WHERE variant = 'steam-usd-20'",
+    );
     expect(deadline.pluck().all()).toContain(nowMs + 2 * 3_600_000);
   });
 
@@ -212,7 +266,9 @@ describe('order-sync submit', () => {
     await outbox.run('submit', write(outbox, 'orders.json', order(2)));
     const conflict = await outbox.run('submit', write(outbox, 'again.json', order(3)));
     expect(conflict.code).toBe(5);
-    expect(conflict.stdout).toContain('2001/1 was ordered before with other content (quantity: 2 then, 3 now)');
+    expect(conflict.stdout).toContain(
+      '2001/1 was ordered before with other content (quantity: 2 then, 3 now)',
+    );
     const wrong = write(
       outbox,
       'wrong.ndjson',
@@ -229,20 +285,34 @@ describe('order-sync submit', () => {
 });
 
 describe('the units that a person enters', () => {
-  const order = ['orders', 'resolve', inReview, '--as', 'fulfilled', '--order-number', 'E-7', ...why];
+  const order = [
+    'orders',
+    'resolve',
+    inReview,
+    '--as',
+    'fulfilled',
+    '--order-number',
+    'E-7',
+    ...why,
+  ];
   const activation = 'LPA:1$smdp.example.com$ABCD-EFGH-1234';
 
   async function unitsOf(outbox: Installation): Promise<unknown> {
     const { stdout } = await outbox.run('orders', 'show', inReview, '--json');
-    const shown: { entries: { reference: string; unit_count: number; state: string }[] } = JSON.parse(stdout);
-    return shown.entries.flatMap((entry) => (entry.reference === inReview ? [entry.state, entry.unit_count] : []));
+    const shown: { entries: { reference: string; unit_count: number; state: string }[] } =
+      JSON.parse(stdout);
+    return shown.entries.flatMap((entry) =>
+      entry.reference === inReview ? [entry.state, entry.unit_count] : [],
+    );
   }
 
   it('are read from a file', async () => {
     const outbox = await filled();
     const file = join(outbox.folder, 'units.txt');
     writeFileSync(file, `\n  ${activation}  \r\n`);
-    expect((await outbox.run(...order, '--units', file)).stdout).toBe(`${inReview}: needs_review -> fulfilled\n`);
+    expect((await outbox.run(...order, '--units', file)).stdout).toBe(
+      `${inReview}: needs_review -> fulfilled\n`,
+    );
     expect(await unitsOf(outbox)).toEqual(['fulfilled', 1]);
   });
 
@@ -269,14 +339,17 @@ describe('the units that a person enters', () => {
     ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x53]), 2, 'is not text in UTF-8'],
     ['too much', 'SECRET\n'.repeat(80_000), 2, 'has more than'],
     ['a code for an eSIM', 'SECRET', 5, '1 of the 1 units do not look like units of this order'],
-  ])('are refused when the file has %s, without showing them', async (_what, content, code, says) => {
-    const outbox = await filled();
-    const file = join(outbox.folder, 'units.txt');
-    if (content !== null) writeFileSync(file, content);
-    const refused = await outbox.run(...order, '--units', file);
-    expect([refused.code, refused.stdout]).toEqual([code, '']);
-    expect(refused.stderr).toContain(says);
-    expect(refused.stderr).not.toMatch(/SECRET|12345678/);
-    expect(await unitsOf(outbox)).toEqual(['needs_review', 0]);
-  });
+  ])(
+    'are refused when the file has %s, without showing them',
+    async (_what, content, code, says) => {
+      const outbox = await filled();
+      const file = join(outbox.folder, 'units.txt');
+      if (content !== null) writeFileSync(file, content);
+      const refused = await outbox.run(...order, '--units', file);
+      expect([refused.code, refused.stdout]).toEqual([code, '']);
+      expect(refused.stderr).toContain(says);
+      expect(refused.stderr).not.toMatch(/SECRET|12345678/);
+      expect(await unitsOf(outbox)).toEqual(['needs_review', 0]);
+    },
+  );
 });

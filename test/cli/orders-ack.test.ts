@@ -6,7 +6,10 @@ const rejected = 'os-kpxngmnkhaycontcxzqnrzgdxp';
 const inReview = 'os-6kaxc2lkdkxasrz3ryxnk4zzla';
 const why = ['--reason', 'refunded by hand'];
 
-/** One row each of needs_review, pause, rejected (since 11:00:01) and refused_line (since 11:00:00); it is 12:00. */
+/**
+ * One row each of needs_review, pause, rejected (since 11:00:01) and refused_line (since 11:00:00);
+ * it is 12:00.
+ */
 async function filled(): Promise<Installation> {
   const outbox = knownInstallation();
   await fillOutbox(outbox);
@@ -39,7 +42,9 @@ describe('order-sync orders ack', () => {
       stdout: '',
       stderr: `order-sync: ${inReview} is needs_review and needs a decision: it cannot be acknowledged\nWhat to do: what can be done: retry, resolve\n`,
     });
-    expect((await outbox.run('orders', 'ack', 'pause:balance:EUR', ...why)).stderr).toContain('`queue resume`');
+    expect((await outbox.run('orders', 'ack', 'pause:balance:EUR', ...why)).stderr).toContain(
+      '`queue resume`',
+    );
     expect((await outbox.run('orders', 'ack', 'line:99', ...why)).code).toBe(4);
     expect(await counts(outbox)).toEqual(all);
   });
@@ -48,7 +53,9 @@ describe('order-sync orders ack', () => {
     const outbox = await filled();
     const { code, stdout, stderr } = await outbox.run('orders', 'ack', rejected, inReview, ...why);
     expect([code, stdout]).toEqual([5, '1 of 2 are acknowledged\n']);
-    expect(stderr).toMatch(/^refused: os-6kaxc2lkdkxasrz3ryxnk4zzla is needs_review .*retry, resolve\n$/);
+    expect(stderr).toMatch(
+      /^refused: os-6kaxc2lkdkxasrz3ryxnk4zzla is needs_review .*retry, resolve\n$/,
+    );
     expect(await counts(outbox)).toEqual({ needs_review: 1, pause: 1, refused_line: 1 });
   });
 
@@ -85,24 +92,43 @@ describe('order-sync orders ack', () => {
     expect(await ask('--code', 'invalid_variant')).toEqual({
       would_acknowledge: 1,
       counts: { rejected: 1 },
-      first: [expect.objectContaining({ kind: 'rejected', id: rejected, order_id: '1001', can_acknowledge: true })],
+      first: [
+        expect.objectContaining({
+          kind: 'rejected',
+          id: rejected,
+          order_id: '1001',
+          can_acknowledge: true,
+        }),
+      ],
       need_decision: 0,
     });
-    expect(await ask('--code', 'invalid_variant', '--yes')).toEqual({ acknowledged: [rejected], refused: [] });
+    expect(await ask('--code', 'invalid_variant', '--yes')).toEqual({
+      acknowledged: [rejected],
+      refused: [],
+    });
     const hint = 'what can be done: retry, resolve';
     expect(await ask('line:1', inReview)).toEqual({
       acknowledged: ['line:1'],
-      refused: [{ id: inReview, code: 'REFUSED', message: expect.stringContaining('needs a decision'), hint }],
+      refused: [
+        {
+          id: inReview,
+          code: 'REFUSED',
+          message: expect.stringContaining('needs a decision'),
+          hint,
+        },
+      ],
     });
   });
 
-  it.each([[], [rejected, '--code', 'invalid_variant'], ['--older-than', '7'], ['--older-than', '-1d']])(
-    'ends with 2 when it is not clear what is meant: %j',
-    async (...argv) => {
-      const outbox = await filled();
-      expect((await outbox.run('orders', 'ack', ...argv, ...why, '--yes')).code).toBe(2);
-      expect((await outbox.run('orders', 'ack', rejected)).code).toBe(2);
-      expect(await counts(outbox)).toEqual(all);
-    },
-  );
+  it.each([
+    [],
+    [rejected, '--code', 'invalid_variant'],
+    ['--older-than', '7'],
+    ['--older-than', '-1d'],
+  ])('ends with 2 when it is not clear what is meant: %j', async (...argv) => {
+    const outbox = await filled();
+    expect((await outbox.run('orders', 'ack', ...argv, ...why, '--yes')).code).toBe(2);
+    expect((await outbox.run('orders', 'ack', rejected)).code).toBe(2);
+    expect(await counts(outbox)).toEqual(all);
+  });
 });

@@ -23,13 +23,18 @@ intake:
       - { shop: main, secrets: [{ value: a-secret-of-the-shop-1 }], sku_map: ${folder}/skus.yaml, unmatched: review }
 `;
 
-const mapSkus = ({ folder }: Installation, skus: string) => writeFileSync(join(folder, 'skus.yaml'), `skus: ${skus}\n`);
+const mapSkus = ({ folder }: Installation, skus: string) =>
+  writeFileSync(join(folder, 'skus.yaml'), `skus: ${skus}\n`);
 
-/** A shop with an order of two lines: the product of the first is not sold, the SKU of the second is not in the map. */
+/**
+ * A shop with an order of two lines: the product of the first is not sold, the SKU of the second is
+ * not in the map.
+ */
 async function withOrder(): Promise<{ here: Installation; reference: string; flag: string }> {
   const known = installation(shops);
   // The shop's order was paid an hour ago.
-  const run: Installation['run'] = (...argv) => runHere([...argv, '--config', known.configFile], new SystemClock());
+  const run: Installation['run'] = (...argv) =>
+    runHere([...argv, '--config', known.configFile], new SystemClock());
   const here = { ...known, run };
   mapSkus(here, '{ STEAM-20: { type: gift_card_order, variant: wrong } }');
   const store = openOutbox(here);
@@ -66,7 +71,13 @@ async function withOrder(): Promise<{ here: Installation; reference: string; fla
     });
     if (attempt === null) throw new Error('the first line is due');
     const error = { code: 'invalid_variant', message: 'no such product', buffered: false };
-    const rejected = { ...nothing, state: 'rejected', outcomeUnknown: false, row: 'invalid_variant', error } as const;
+    const rejected = {
+      ...nothing,
+      state: 'rejected',
+      outcomeUnknown: false,
+      row: 'invalid_variant',
+      error,
+    } as const;
     await stepsOf(store).closeAttempt(close(attempt, rejected));
     const flag = store.read.attention(10).find(({ code }) => code === 'unknown_sku')?.id ?? '';
     return { here, reference: attempt.entry.reference, flag };
@@ -95,13 +106,29 @@ describe('orders reorder --remap', () => {
   it('orders it with --confirm, and the old entry leaves the attention list', async () => {
     const { here, reference, flag } = await withOrder();
     mapSkus(here, corrected);
-    const done = await here.run('orders', 'reorder', reference, ...because, '--confirm', reference, '--json');
+    const done = await here.run(
+      'orders',
+      'reorder',
+      reference,
+      ...because,
+      '--confirm',
+      reference,
+      '--json',
+    );
     const answer = JSON.parse(done.stdout);
-    expect(answer).toMatchObject({ id: reference, was: '2 x wrong in USD', is: '2 x steam-usd-20 in USD' });
-    expect((await here.run('orders', 'show', answer.new_reference)).stdout).toContain('2 x steam-usd-20 in USD');
+    expect(answer).toMatchObject({
+      id: reference,
+      was: '2 x wrong in USD',
+      is: '2 x steam-usd-20 in USD',
+    });
+    expect((await here.run('orders', 'show', answer.new_reference)).stdout).toContain(
+      '2 x steam-usd-20 in USD',
+    );
     const status = JSON.parse((await here.run('queue', 'status', '--json')).stdout);
     expect(status.attention.map(({ id }: { id: string }) => id)).toEqual([flag]);
-    expect(await here.run('orders', 'reorder', reference, ...because, '--confirm', reference)).toMatchObject({
+    expect(
+      await here.run('orders', 'reorder', reference, ...because, '--confirm', reference),
+    ).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('another reference took its place'),
     });
@@ -125,7 +152,13 @@ describe('orders reorder --remap', () => {
   it('takes the map of order files for a line that came from one', async () => {
     const { here } = await withOrder();
     const store = openOutbox(here);
-    await store.intake.files.begin({ id: 'F1', name: 'orders.csv', folder: 'folder', sizeBytes: 10, nowMs: 1 });
+    await store.intake.files.begin({
+      id: 'F1',
+      name: 'orders.csv',
+      folder: 'folder',
+      sizeBytes: 10,
+      nowMs: 1,
+    });
     const line = {
       source: 'files',
       orderId: '9',
@@ -142,12 +175,28 @@ describe('orders reorder --remap', () => {
       extra: { sku: 'STEAM-20', shop_quantity: '3' },
       lineNumber: 2,
     } as const;
-    const [accepted] = await store.intake.acceptBatch({ nowMs: 1, fileId: 'F1', lines: [line], rejections: [] });
+    const [accepted] = await store.intake.acceptBatch({
+      nowMs: 1,
+      fileId: 'F1',
+      lines: [line],
+      rejections: [],
+    });
     await stepsOf(store).expireOverdue(Date.now(), 10);
     await store.close();
     mapSkus(here, corrected);
     const reference = accepted?.reference ?? '';
-    const done = await here.run('orders', 'reorder', reference, ...because, '--confirm', reference, '--json');
-    expect(JSON.parse(done.stdout)).toMatchObject({ was: '3 x wrong in USD', is: '3 x steam-usd-20 in USD' });
+    const done = await here.run(
+      'orders',
+      'reorder',
+      reference,
+      ...because,
+      '--confirm',
+      reference,
+      '--json',
+    );
+    expect(JSON.parse(done.stdout)).toMatchObject({
+      was: '3 x wrong in USD',
+      is: '3 x steam-usd-20 in USD',
+    });
   });
 });

@@ -2,7 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { installation, knownInstallation, runProgram } from './installation.ts';
-import { fillOutbox, line, openOutbox, replaceBoughtLine, settleNext, startMs } from './sample-outbox.ts';
+import {
+  fillOutbox,
+  line,
+  openOutbox,
+  replaceBoughtLine,
+  settleNext,
+  startMs,
+} from './sample-outbox.ts';
 
 async function filled() {
   const outbox = knownInstallation();
@@ -12,7 +19,10 @@ async function filled() {
 }
 
 /** The order ids that a list shows, in its order. */
-async function listed(outbox: Awaited<ReturnType<typeof filled>>, ...filters: string[]): Promise<string[]> {
+async function listed(
+  outbox: Awaited<ReturnType<typeof filled>>,
+  ...filters: string[]
+): Promise<string[]> {
   const { stdout } = await outbox.run('orders', 'list', '--json', ...filters);
   const report: { orders: { order_id: string }[] } = JSON.parse(stdout);
   return report.orders.map((order) => order.order_id);
@@ -89,7 +99,13 @@ describe('order-sync orders list', () => {
   it('reads while a worker holds the outbox', async () => {
     const outbox = await filled();
     const worker = openOutbox(outbox);
-    const { code, stdout } = await runProgram(['orders', 'list', '--json', '--config', outbox.configFile]);
+    const { code, stdout } = await runProgram([
+      'orders',
+      'list',
+      '--json',
+      '--config',
+      outbox.configFile,
+    ]);
     await worker.close();
     expect({ code, orders: JSON.parse(stdout).orders.length }).toEqual({ code: 0, orders: 3 });
   });
@@ -103,14 +119,23 @@ describe('order-sync orders show', () => {
       ['71', 'SO-1465'],
       ['72', 'SO-1466'],
     ] as const) {
-      const lines = [line(orderId, '1', { variant: 'steam-10', quantity: 1, metadata: { storefront_order: number } })];
+      const lines = [
+        line(orderId, '1', {
+          variant: 'steam-10',
+          quantity: 1,
+          metadata: { storefront_order: number },
+        }),
+      ];
       await store.intake.acceptBatch({ nowMs: startMs, fileId: null, lines, rejections: [] });
     }
     await store.close();
     const { code, stdout } = await outbox.run('orders', 'show', 'SO-1465');
     expect([code, stdout.split('\n')[0]]).toEqual([0, 'Order 71 of shop1']);
     const several = await outbox.run('orders', 'show', 'SO-146');
-    expect([several.code, several.stderr]).toEqual([2, expect.stringContaining('finds 72 of shop1, 71 of shop1')]);
+    expect([several.code, several.stderr]).toEqual([
+      2,
+      expect.stringContaining('finds 72 of shop1, 71 of shop1'),
+    ]);
   });
 
   it('shows what was asked, every attempt, what to do and what is allowed, and nothing that controls a terminal', async () => {
@@ -260,17 +285,27 @@ describe('order-sync orders show', () => {
   it('never shows a delivered code', async () => {
     const outbox = await filled();
     for (const form of [[], ['--json']]) {
-      expect((await outbox.run('orders', 'show', '1001', ...form)).stdout).not.toContain('GIFT-CODE');
+      expect((await outbox.run('orders', 'show', '1001', ...form)).stdout).not.toContain(
+        'GIFT-CODE',
+      );
     }
   });
 
   it('ends with 4 and a next step for an unknown order', async () => {
     const outbox = await filled();
     const text = await outbox.run('orders', 'show', '9999');
-    expect(text).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('What to do: ') });
+    expect(text).toMatchObject({
+      code: 4,
+      stdout: '',
+      stderr: expect.stringContaining('What to do: '),
+    });
     const json = await outbox.run('orders', 'show', '9999', '--json');
     expect(JSON.parse(json.stderr)).toEqual({
-      error: { code: 'NOT_FOUND', message: expect.stringContaining('"9999"'), hint: expect.any(String) },
+      error: {
+        code: 'NOT_FOUND',
+        message: expect.stringContaining('"9999"'),
+        hint: expect.any(String),
+      },
     });
   });
 });
@@ -280,14 +315,18 @@ describe('order-sync orders show, of a line that came in the place of another', 
     const place = knownInstallation();
     await place.run('init');
     await replaceBoughtLine(place);
-    const show = async () => (await place.run('orders', 'show', '1001')).stdout.split('\n\n').at(2) ?? '';
+    const show = async () =>
+      (await place.run('orders', 'show', '1001')).stdout.split('\n\n').at(2) ?? '';
     const reference = /^os-\w+/.exec(await show())?.[0] ?? '';
     const commands = ['release REF', 'cancel REF']
       .map((command) => `order-sync orders ${command.replace('REF', reference)} --reason "…"`)
       .join(`\n${' '.repeat(14)}`);
     expect(await show()).toContain(`  allowed     release, cancel\n${' '.repeat(14)}${commands}\n`);
     const { entries } = JSON.parse((await place.run('orders', 'show', reference, '--json')).stdout);
-    expect(entries[1]).toMatchObject({ has_other_id: true, allowed_actions: ['release', 'cancel'] });
+    expect(entries[1]).toMatchObject({
+      has_other_id: true,
+      allowed_actions: ['release', 'cancel'],
+    });
     const { stderr } = await place.run('orders', 'ack', reference, '--reason', 'seen by Anna');
     expect(stderr).toContain('what can be done: release, cancel');
     const { attention } = JSON.parse((await place.run('queue', 'status', '--json')).stdout);
@@ -301,7 +340,16 @@ describe('order-sync orders show, of an entry whose units nobody has', () => {
   it('says how many, and how they are entered', async () => {
     const outbox = await filled();
     const resolve = async (...more: string[]) =>
-      await outbox.run('orders', 'resolve', reference, '--as', 'fulfilled', ...more, '--reason', 'seen in their list');
+      await outbox.run(
+        'orders',
+        'resolve',
+        reference,
+        '--as',
+        'fulfilled',
+        ...more,
+        '--reason',
+        'seen in their list',
+      );
     const shown = async () => (await outbox.run('orders', 'show', '1002')).stdout;
     const [, reference = ''] = /\n(os-\w+) /.exec(await shown()) ?? [];
     expect((await resolve('--order-number', 'ES-7', '--no-units')).code).toBe(0);
@@ -323,13 +371,23 @@ describe('order-sync orders show, of a held entry', () => {
   it('says why it is held, not what a call for it ended with before', async () => {
     const outbox = await filled();
     const store = openOutbox(outbox);
-    const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
+    const incarnationId = await store.beginIncarnation({
+      bootId: null,
+      version: '0.1.0',
+      nowMs: startMs,
+    });
     const error = { code: 'insufficient_balance', message: 'Balance too low', buffered: false };
     // Of the order 1003.
-    await settleNext(store, incarnationId, 5000, { state: 'waiting', row: 'insufficient_balance', error });
+    await settleNext(store, incarnationId, 5000, {
+      state: 'waiting',
+      row: 'insufficient_balance',
+      error,
+    });
     await store.close();
     const shown = async () => (await outbox.run('orders', 'show', '1003')).stdout;
-    expect(await shown()).toContain('  error       insufficient_balance: Balance too low\n  what to do  ');
+    expect(await shown()).toContain(
+      '  error       insufficient_balance: Balance too low\n  what to do  ',
+    );
     const [, reference = ''] = /\n(os-\w+) /.exec(await shown()) ?? [];
     await outbox.run('orders', 'hold', reference, '--reason', 'the customer asked to wait');
     expect(await shown()).toContain(
@@ -358,12 +416,23 @@ describe('order-sync orders show, of an entry that waits', () => {
   it('says that unknown outcomes hold up its product', async () => {
     const outbox = await filled();
     const store = openOutbox(outbox);
-    const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
-    const lines = ['2001', '2002'].map((orderId) => line(orderId, '1', { variant: 'steam-10', quantity: 1 }));
+    const incarnationId = await store.beginIncarnation({
+      bootId: null,
+      version: '0.1.0',
+      nowMs: startMs,
+    });
+    const lines = ['2001', '2002'].map((orderId) =>
+      line(orderId, '1', { variant: 'steam-10', quantity: 1 }),
+    );
     await store.intake.acceptBatch({ nowMs: startMs + 4000, fileId: null, lines, rejections: [] });
     // The order 1003 is the first of them.
     for (const afterMs of [5000, 6000]) {
-      const unknown = { state: 'unknown', nextStep: 'lookup', row: 'deadline', outcomeUnknown: true } as const;
+      const unknown = {
+        state: 'unknown',
+        nextStep: 'lookup',
+        row: 'deadline',
+        outcomeUnknown: true,
+      } as const;
       await settleNext(store, incarnationId, afterMs, unknown);
     }
     await store.close();
@@ -372,7 +441,9 @@ describe('order-sync orders show, of an entry that waits', () => {
     expect(await shown('2001')).toContain(
       `  product     variant:steam-10 has 2 unknown outcomes, this one among them: ${until}\n`,
     );
-    expect(await shown('2002')).toContain(`  product     variant:steam-10 has 2 unknown outcomes: ${until}\n`);
+    expect(await shown('2002')).toContain(
+      `  product     variant:steam-10 has 2 unknown outcomes: ${until}\n`,
+    );
     expect(await shown('1001')).not.toContain('unknown outcomes');
   });
 });
@@ -385,10 +456,16 @@ describe('order-sync orders list --attention', () => {
       /ORDER[^]*\n2 +[^]*\nATTENTION +ID[^]*\npause +pause:balance:EUR +\S+ \S+ +balance:EUR +insufficient_balance: Balance too low\n[^]*WHAT TO DO/,
     );
     const report = JSON.parse((await outbox.run('orders', 'list', '--attention', '--json')).stdout);
-    expect(report.attention).toEqual(JSON.parse((await outbox.run('queue', 'status', '--json')).stdout).attention);
+    expect(report.attention).toEqual(
+      JSON.parse((await outbox.run('queue', 'status', '--json')).stdout).attention,
+    );
     const ofShop = await outbox.run('orders', 'list', '--attention', '--source', 'shop1', '--json');
     expect(JSON.parse(ofShop.stdout).attention).toHaveLength(3);
-    for (const other of [[], ['--attention', '--state', 'pending'], ['--attention', '--before', '2']]) {
+    for (const other of [
+      [],
+      ['--attention', '--state', 'pending'],
+      ['--attention', '--before', '2'],
+    ]) {
       const { stdout: text } = await outbox.run('orders', 'list', '--json', ...other);
       expect(JSON.parse(text)).not.toHaveProperty('attention');
     }

@@ -30,7 +30,9 @@ describe('the command line', () => {
   it('suggests a similar command, and ends with 2', async () => {
     const { code, stderr } = await runHere(['order']);
     expect(code).toBe(2);
-    expect(stderr).toBe("error: unknown command 'order'\n(Did you mean orders?)\n(see `order-sync --help`)\n");
+    expect(stderr).toBe(
+      "error: unknown command 'order'\n(Did you mean orders?)\n(see `order-sync --help`)\n",
+    );
   });
 
   it.each([
@@ -51,7 +53,11 @@ describe('the command line', () => {
     const { code, stderr } = await runHere(['orders', 'list', '--json', '--state', 'lost']);
     expect(code).toBe(2);
     expect(JSON.parse(stderr)).toEqual({
-      error: { code: 'USAGE', message: expect.stringContaining("'lost' is invalid"), hint: expect.any(String) },
+      error: {
+        code: 'USAGE',
+        message: expect.stringContaining("'lost' is invalid"),
+        hint: expect.any(String),
+      },
     });
   });
 
@@ -60,16 +66,29 @@ describe('the command line', () => {
     expect(await runProgram(['--version'])).toEqual({ code: 0, stdout, stderr: '' });
   });
 
-  it.each(['--version', '--help', 'help', ''])('loads no command to answer `order-sync %s`', (asking) => {
-    const printLoaded = `import { registerHooks } from 'node:module';
+  it.each(['--version', '--help', 'help', ''])(
+    'loads no command to answer `order-sync %s`',
+    (asking) => {
+      const printLoaded = `import { registerHooks } from 'node:module';
       registerHooks({ load(url, context, next) { console.log('loaded', url); return next(url, context); } });`;
-    const hooks = `data:text/javascript,${encodeURIComponent(printLoaded)}`;
-    const args = ['--import', hooks, 'src/main.ts', ...asking.split(' ').filter((word) => word !== '')];
-    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: projectRoot, encoding: 'utf8' });
-    expect(stdout + stderr).toMatch(/^(?:Usage: order-sync|order-sync \d)/m);
-    const loaded = stdout.match(/^loaded .*\/src\/.*/gm) ?? [];
-    expect(loaded.filter((url) => url.includes('/cli/commands/'))).toEqual([expect.stringMatching(/\/program\.ts$/)]);
-  });
+      const hooks = `data:text/javascript,${encodeURIComponent(printLoaded)}`;
+      const args = [
+        '--import',
+        hooks,
+        'src/main.ts',
+        ...asking.split(' ').filter((word) => word !== ''),
+      ];
+      const { stdout, stderr } = spawnSync(process.execPath, args, {
+        cwd: projectRoot,
+        encoding: 'utf8',
+      });
+      expect(stdout + stderr).toMatch(/^(?:Usage: order-sync|order-sync \d)/m);
+      const loaded = stdout.match(/^loaded .*\/src\/.*/gm) ?? [];
+      expect(loaded.filter((url) => url.includes('/cli/commands/'))).toEqual([
+        expect.stringMatching(/\/program\.ts$/),
+      ]);
+    },
+  );
 
   it('keeps the lines of its help within the terminal', async () => {
     let text = '';
@@ -107,7 +126,9 @@ describe('exit codes', () => {
     const refused = new OrderSyncError('REFUSED', 'x');
     expect(exitCodeFor(refused)).toBe(5);
     expect(exitCodeFor(new AggregateError([refused, new Error('y')]))).toBe(5);
-    expect(exitCodeFor(Object.assign(new Error('from another copy'), { code: 'UNREACHABLE' }))).toBe(6);
+    expect(
+      exitCodeFor(Object.assign(new Error('from another copy'), { code: 'UNREACHABLE' })),
+    ).toBe(6);
     expect(exitCodeFor(Object.assign(new Error('x'), { code: 'ENOENT' }))).toBe(1);
     expect(exitCodeFor(Object.assign(new Error('x'), { code: 'constructor' }))).toBe(1);
     expect(exitCodeFor('thrown text')).toBe(1);
@@ -117,8 +138,14 @@ describe('exit codes', () => {
 describe('a file that the system keeps from this user', () => {
   it('is named in a sentence, with what to do, and without a stack', () => {
     let text = '';
-    const denied = Object.assign(new Error("EACCES: permission denied, mkdir '/srv/data'"), { code: 'EACCES' });
-    reportError(Object.assign(denied, { path: '/srv/data' }), { write: (part: string) => void (text += part) }, false);
+    const denied = Object.assign(new Error("EACCES: permission denied, mkdir '/srv/data'"), {
+      code: 'EACCES',
+    });
+    reportError(
+      Object.assign(denied, { path: '/srv/data' }),
+      { write: (part: string) => void (text += part) },
+      false,
+    );
     expect(text).toBe(
       'order-sync: no permission for /srv/data\nWhat to do: start it in a folder of this user, or set data_dir\n',
     );
@@ -127,7 +154,9 @@ describe('a file that the system keeps from this user', () => {
 
 describe('text for a terminal', () => {
   it('has no characters that control a terminal', () => {
-    expect(plainText('a\u001b[2Jb\nc\u202ed\u2028e')).toBe('a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e');
+    expect(plainText('a\u001b[2Jb\nc\u202ed\u2028e')).toBe(
+      'a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e',
+    );
     expect(renderTable(['A', 'B'], [['1\n2', 'x']])).toBe('A    B\n1\u{fffd}2  x\n');
   });
 

@@ -123,7 +123,8 @@ describe('order-sync queue status --explain, while a worker runs', () => {
     const outbox = await filled();
     await startPausedWorker(outbox);
     const queue = JSON.parse(await explained(outbox, '--json'));
-    // The three orders of an earlier run of the machine hold their slots for a window from the start of the worker.
+    // The three orders of an earlier run of the machine hold their slots for a window from the
+    // start of the worker.
     expect(queue).toMatchObject({
       worker_answers: true,
       to_send: 1,
@@ -141,12 +142,16 @@ describe('order-sync queue status --explain, while a worker runs', () => {
       drained_at: null,
     });
     const text = await explained(outbox);
-    expect(text).toMatch(/^1 to send; the outcome of 0 is unknown; when all of it is sent cannot be estimated\n/);
+    expect(text).toMatch(
+      /^1 to send; the outcome of 0 is unknown; when all of it is sent cannot be estimated\n/,
+    );
     expect(text).toContain('nothing new is sent: account is paused');
     expect(text).toMatch(
       /balance:EUR is paused since \S+ by worker: insufficient_balance: Balance too low; it holds up 0 entries\n/,
     );
-    expect(text).toMatch(/LIMIT +USED +NEXT SLOT\norders +3 of 20 +\S+ \S+\nrequests +3 of 60 +\S+ \S+\n/);
+    expect(text).toMatch(
+      /LIMIT +USED +NEXT SLOT\norders +3 of 20 +\S+ \S+\nrequests +3 of 60 +\S+ \S+\n/,
+    );
     expect(text).toMatch(/KEY +STATE +UNTIL +ORDERS +REQUESTS\nmain +ready +- +3 +3\n/);
   });
 

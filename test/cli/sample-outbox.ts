@@ -14,12 +14,20 @@ import { nowMs, type Installation } from './installation.ts';
 export const startMs = nowMs - 3_600_000;
 
 /** Opens the outbox of an installation for writing, as its worker would. */
-export function openOutbox(installation: Installation, sealKeys: readonly SealKey[] = [], upstream = 'sandbox'): Store {
+export function openOutbox(
+  installation: Installation,
+  sealKeys: readonly SealKey[] = [],
+  upstream = 'sandbox',
+): Store {
   const { dataDir } = installation;
   return openStore({
     path: join(dataDir, 'order-sync.db'),
     init: 'if-missing',
-    namespace: { instance: 'acme', prefix: 'os', secret: readReferenceSecret(join(dataDir, 'reference.secret'), true) },
+    namespace: {
+      instance: 'acme',
+      prefix: 'os',
+      secret: readReferenceSecret(join(dataDir, 'reference.secret'), true),
+    },
     upstream,
     sinks: [{ name: 'folder', sources: null }],
     sealKeys,
@@ -45,8 +53,8 @@ export const line = (orderId: string, lineId: string, rest: Partial<AcceptableLi
 });
 
 /**
- * Three orders. 1001 was bought, but its second line was rejected and its third not accepted. The outcome of 1002 is
- * unknown after a timeout. 1003 was never sent. A balance is paused.
+ * Three orders. 1001 was bought, but its second line was rejected and its third not accepted. The
+ * outcome of 1002 is unknown after a timeout. 1003 was never sent. A balance is paused.
  */
 export async function fillOutbox(
   installation: Installation,
@@ -54,7 +62,11 @@ export async function fillOutbox(
   upstream?: string,
 ): Promise<void> {
   const store = openOutbox(installation, sealKeys, upstream);
-  const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
+  const incarnationId = await store.beginIncarnation({
+    bootId: null,
+    version: '0.1.0',
+    nowMs: startMs,
+  });
   await store.intake.acceptBatch({
     nowMs: startMs,
     fileId: null,
@@ -181,10 +193,17 @@ export async function settleNext(
   });
 }
 
-/** A line of a shop is bought; then the shop has another line with the same SKU in its place, which is held. */
+/**
+ * A line of a shop is bought; then the shop has another line with the same SKU in its place, which
+ * is held.
+ */
 export async function replaceBoughtLine(installation: Installation): Promise<void> {
   const store = openOutbox(installation);
-  const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
+  const incarnationId = await store.beginIncarnation({
+    bootId: null,
+    version: '0.1.0',
+    nowMs: startMs,
+  });
   const take = (modifiedMs: number, lineId: string) => {
     const extra = { sku: 'CARD', shop_quantity: '1' };
     const buy = line('1001', lineId, { variant: 'steam-10', quantity: 1, extra });

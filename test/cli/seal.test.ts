@@ -7,7 +7,8 @@ import { fillOutbox } from './sample-outbox.ts';
 it('shows which keys sealed what, and which are missing or not used any more', async () => {
   const place = knownInstallation();
   await fillOutbox(place, [sealKey('k1')]);
-  const status = async () => JSON.parse((await place.run('seal', 'rotate', '--dry-run', '--json')).stdout);
+  const status = async () =>
+    JSON.parse((await place.run('seal', 'rotate', '--dry-run', '--json')).stdout);
   expect(await status()).toEqual({
     seals_with: null,
     in_clear: 0,
@@ -15,7 +16,10 @@ it('shows which keys sealed what, and which are missing or not used any more', a
   });
   const keys = ['k2', 'k1', 'k0'].map((id) => `{ id: ${id}, value: ${sealKey(id).value} }`);
   appendFileSync(place.configFile, `seal: { keys: [${keys.join(', ')}] }\n`);
-  expect(await status()).toMatchObject({ seals_with: 'k2', keys: [{ entries: 0 }, { entries: 1 }, { entries: 0 }] });
+  expect(await status()).toMatchObject({
+    seals_with: 'k2',
+    keys: [{ entries: 0 }, { entries: 1 }, { entries: 0 }],
+  });
   const { stdout } = await place.run('seal', 'rotate', '--dry-run');
   expect(stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
     ['KEY', 'ENTRIES'],
@@ -36,7 +40,14 @@ it('shows codes only with a reason, and the audit log says who saw them', async 
     code: 2,
     stderr: expect.stringContaining('--reveal needs a reason'),
   });
-  const shown = await place.run('orders', 'show', '1001', '--reveal', '--reason', 'the customer lost the mail');
+  const shown = await place.run(
+    'orders',
+    'show',
+    '1001',
+    '--reveal',
+    '--reason',
+    'the customer lost the mail',
+  );
   expect(shown).toMatchObject({ code: 0, stderr: '' });
   const lines = shown.stdout.slice(shown.stdout.indexOf('Delivered')).split('\n');
   expect(lines[1]).toMatch(/^ {2}os-\w+ {2}Code: \S+/);
@@ -45,7 +56,9 @@ it('shows codes only with a reason, and the audit log says who saw them', async 
   const reason = ['--reveal', '--reason', 'again', '--json'];
   const json = JSON.parse((await place.run('orders', 'show', '1001', ...reason)).stdout);
   expect(JSON.stringify(json.units)).toContain(code);
-  expect(json.audit.filter(({ action }: { action: string }) => action === 'read_codes')).toHaveLength(1);
+  expect(
+    json.audit.filter(({ action }: { action: string }) => action === 'read_codes'),
+  ).toHaveLength(1);
   const after = await place.run('orders', 'show', '1001');
   expect(after.stdout).toMatch(/read_codes os-\w+: the customer lost the mail/);
   expect(after.stdout).not.toContain(code);

@@ -5,7 +5,13 @@ import { projectRoot, type Installation } from './installation.ts';
 
 /** Starts the sandbox in a process of its own, and waits until it says where it listens. */
 export async function serveSandbox(place: Installation, ...more: string[]) {
-  const argv = [join(projectRoot, 'bin/order-sync.js'), 'sandbox', '--config', place.configFile, ...more];
+  const argv = [
+    join(projectRoot, 'bin/order-sync.js'),
+    'sandbox',
+    '--config',
+    place.configFile,
+    ...more,
+  ];
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = new Promise<number | null>((done) => child.on('exit', done));

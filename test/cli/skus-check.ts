@@ -32,7 +32,12 @@ export async function installationWith(
   options: Parameters<typeof Installation.open>[0] = {},
   more = {},
 ): Promise<Installation> {
-  const shop = { shop: 'main', secrets: [{ value: 'a-secret-of-the-shop' }], sku_map: 'SKUS', ...more };
+  const shop = {
+    shop: 'main',
+    secrets: [{ value: 'a-secret-of-the-shop' }],
+    sku_map: 'SKUS',
+    ...more,
+  };
   const place = await Installation.open({ ...options, webhook: { woocommerce: [shop] } });
   onTestFinished(() => place.close());
   const file = join(place.folder, 'skus.yaml');
@@ -55,7 +60,10 @@ export async function cli(
   return { code, stdout, stderr };
 }
 
-export async function check(place: Installation, ...argv: string[]): Promise<Findings & { code: number }> {
+export async function check(
+  place: Installation,
+  ...argv: string[]
+): Promise<Findings & { code: number }> {
   const { code, stdout } = await cli(place, 'skus', 'check', '--json', ...argv);
   const [found]: Findings[] = JSON.parse(stdout).shops;
   if (found === undefined) throw new Error('there is one shop');

@@ -25,15 +25,23 @@ describe('order-sync skus check beside a worker', () => {
     expect([code, problems.length]).toEqual([8, 8]);
     const rateLimited = place.sandbox.ledger().calls.filter(({ status }) => status === 429);
     expect(rateLimited).toEqual([]);
-    expect(place.query<{ n: number }>("SELECT count(*) AS n FROM entries WHERE state = 'fulfilled'")).toEqual([
-      { n: 1 },
-    ]);
+    expect(
+      place.query<{ n: number }>("SELECT count(*) AS n FROM entries WHERE state = 'fulfilled'"),
+    ).toEqual([{ n: 1 }]);
     await worker.end('SIGTERM');
   });
 
   it('lists them without a call to the API, and reports them as a problem only where each is flagged', async () => {
-    const near = { sku: 'STEAM-1', code: 'unknown_sku', message: expect.stringContaining('which has "STEAM"') };
-    const before = { sku: 'steam', code: 'unknown_sku', message: expect.stringContaining('the SKU map had before') };
+    const near = {
+      sku: 'STEAM-1',
+      code: 'unknown_sku',
+      message: expect.stringContaining('which has "STEAM"'),
+    };
+    const before = {
+      sku: 'steam',
+      code: 'unknown_sku',
+      message: expect.stringContaining('the SKU map had before'),
+    };
     for (const [unmatched, sku, skus, problems] of [
       ['ignore', 'SHIRT', good, []],
       ['review', 'SHIRT', good, [{ sku: 'SHIRT', code: 'unknown_sku' }]],
@@ -48,7 +56,11 @@ describe('order-sync skus check beside a worker', () => {
       const body = JSON.stringify(wooOrder({ line_items: [{ id: 1, sku, quantity: 1 }] }));
       const signature = createHmac('sha256', 'a-secret-of-the-shop').update(body).digest('base64');
       const headers = { 'content-type': 'application/json', 'x-wc-webhook-signature': signature };
-      await fetch(`http://${String(webhook)}/webhooks/woocommerce/main`, { method: 'POST', headers, body });
+      await fetch(`http://${String(webhook)}/webhooks/woocommerce/main`, {
+        method: 'POST',
+        headers,
+        body,
+      });
       const found = await check(place, '--offline');
       expect(found).toMatchObject({
         code: problems.length > 0 ? 8 : 0,

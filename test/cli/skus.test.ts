@@ -9,7 +9,11 @@ describe('order-sync skus check', () => {
   it('finds no problem with products that the supplier sells, and lists what it cannot know', async () => {
     const place = await installationWith(good);
     expect((await cli(place, 'init')).code).toBe(0);
-    expect(await check(place)).toMatchObject({ code: 0, problems: [], unknown: [{ sku: 'TOPUP', code: 'per_esim' }] });
+    expect(await check(place)).toMatchObject({
+      code: 0,
+      problems: [],
+      unknown: [{ sku: 'TOPUP', code: 'per_esim' }],
+    });
     expect((await cli(place, 'skus', 'check')).stdout).toMatch(
       /^woocommerce main: 3 SKUs, 0 problems\n {2}unknown {2}TOPUP: /,
     );
@@ -44,7 +48,9 @@ describe('order-sync skus check', () => {
     expect(await check(place)).toMatchObject({ code: 0 });
     place.configure((config) => void (config.wholesale.keys[0].name = 'renamed'));
     expect(await check(place)).toMatchObject({ code: 0 });
-    const slots = place.query<{ key_name: string }>('SELECT key_name FROM budget_slots').map((slot) => slot.key_name);
+    const slots = place
+      .query<{ key_name: string }>('SELECT key_name FROM budget_slots')
+      .map((slot) => slot.key_name);
     // Those of the first check, too: the server counts by the value of the key.
     expect(slots).toEqual(place.sandbox.ledger().calls.map(() => 'renamed'));
   });

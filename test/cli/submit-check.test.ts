@@ -44,8 +44,20 @@ describe('submit --check', () => {
     const { code, stdout } = await check('shopify', '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout).lines).toEqual([
-      { line: 2, order_id: '#1', line_id: 'steam-20', result: 'bought', text: '2 x steam-usd-20 in USD' },
-      { line: 3, order_id: '#2', line_id: null, result: 'skipped', text: expect.stringContaining('not paid') },
+      {
+        line: 2,
+        order_id: '#1',
+        line_id: 'steam-20',
+        result: 'bought',
+        text: '2 x steam-usd-20 in USD',
+      },
+      {
+        line: 3,
+        order_id: '#2',
+        line_id: null,
+        result: 'skipped',
+        text: expect.stringContaining('not paid'),
+      },
       {
         line: 4,
         order_id: '#3',

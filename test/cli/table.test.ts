@@ -3,7 +3,8 @@ import { columnsOf, renderTable } from '../../src/cli/table.ts';
 
 const header = ['ATTENTION', 'ID', 'SINCE', 'WHAT HAPPENED'];
 const reference = 'os-23hkbe5tagrk757d7j5letutud';
-const message = 'out_of_stock: the supplier has none of these cards at the moment, and asks to try it again tomorrow';
+const message =
+  'out_of_stock: the supplier has none of these cards at the moment, and asks to try it again tomorrow';
 const rows = [['rejected', reference, '2026-11-21 12:00:01Z', message]];
 const wide = 80;
 
@@ -25,7 +26,11 @@ describe('a table on a terminal', () => {
 
   it('is as wide as its content where the terminal is wider, and in a file', () => {
     const [head = ''] = renderTable(header, rows, 200).split('\n');
-    expect(renderTable(header, rows).split('\n')).toEqual([head, expect.stringContaining(message), '']);
+    expect(renderTable(header, rows).split('\n')).toEqual([
+      head,
+      expect.stringContaining(message),
+      '',
+    ]);
   });
 
   it('is as wide as the terminal, and any width for a file', () => {

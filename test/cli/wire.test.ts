@@ -13,7 +13,10 @@ describe('order-sync wire', () => {
     expect(first.code).toBe(0);
     const { wholesale } = parse(first.stdout);
     const copied = installation((folder) =>
-      sandboxConfig(folder).replace('wholesale:', `wholesale:\n  wire: ${JSON.stringify(wholesale.wire)}`),
+      sandboxConfig(folder).replace(
+        'wholesale:',
+        `wholesale:\n  wire: ${JSON.stringify(wholesale.wire)}`,
+      ),
     );
     expect(await copied.run('wire')).toEqual(first);
     const json = await copied.run('wire', '--json');
@@ -61,7 +64,12 @@ describe('order-sync wire test', () => {
     expect(JSON.parse(mapped.stdout)).toMatchObject({
       family: 'gift_card',
       row: 'accepted',
-      read: { order_number: '77', cost: '18.90', 'units[0].code': 'QWER-7KQ2-1', 'units[0].pin': 'SECRET-4711' },
+      read: {
+        order_number: '77',
+        cost: '18.90',
+        'units[0].code': 'QWER-7KQ2-1',
+        'units[0].pin': 'SECRET-4711',
+      },
       problems: [],
     });
     expect((await own.run('wire', 'test', file, ...withIgnored)).code).toBe(0);
@@ -77,9 +85,14 @@ describe('order-sync wire test', () => {
     });
     writeFileSync(file, JSON.stringify({ error: { code: 'SOLD', message: 'no' } }));
     expect((await own.run('wire', 'test', file)).code).toBe(8);
-    writeFileSync(file, JSON.stringify({ orders: [{ reference: 'os-1', number: 5, codes: ['QWER-7KQ2-1'] }] }));
+    writeFileSync(
+      file,
+      JSON.stringify({ orders: [{ reference: 'os-1', number: 5, codes: ['QWER-7KQ2-1'] }] }),
+    );
     const lookup = await own.run('wire', 'test', file, '--for', 'lookup', '--json');
-    expect(JSON.parse(lookup.stdout)).toMatchObject({ read: { order_number: '5', 'units[0].code': 'QWER-7KQ2-1' } });
+    expect(JSON.parse(lookup.stdout)).toMatchObject({
+      read: { order_number: '5', 'units[0].code': 'QWER-7KQ2-1' },
+    });
     writeFileSync(file, '{"a":');
     expect((await own.run('wire', 'test', file)).code).toBe(2);
     expect((await own.run('wire', 'test')).code).toBe(2);
@@ -92,7 +105,14 @@ describe('order-sync wire test', () => {
     await openOutbox(own).close();
     const database = new SqliteDatabase(join(own.dataDir, 'order-sync.db'));
     const body = JSON.stringify({ number: 'W-1', codes: [{ code: 'AAAA-9', second: '999' }] });
-    keepAnswer(database, { kind: 'submit', isError: false, attemptId: null, http: 201, body, nowMs: 1 });
+    keepAnswer(database, {
+      kind: 'submit',
+      isError: false,
+      attemptId: null,
+      http: 201,
+      body,
+      nowMs: 1,
+    });
     database.close();
     const { code, stdout } = await own.run('wire', 'test', '--last', 'submit');
     expect(code).toBe(8);
@@ -104,7 +124,10 @@ describe('a mapping that cannot match', () => {
   it.each([
     ['wholesale.wire.answer.codes.lists=[products.0.keys]', 'must not have a position in a list'],
     ['wholesale.wire.answer.codes.code=["items[].pin"]', 'must not go through a list'],
-    ['wholesale.wire.headers.Host=x', 'headers.Host must be a header that the worker does not set itself'],
+    [
+      'wholesale.wire.headers.Host=x',
+      'headers.Host must be a header that the worker does not set itself',
+    ],
     ['wholesale.wire.headers.Note=x {reference}', 'must be a constant, or {reference} alone'],
     [
       'wholesale.wire.gift_card_order.body={reference: "{reference}", quantity: "{quantity}", sku: "{variantt}"}',
@@ -118,13 +141,28 @@ describe('a mapping that cannot match', () => {
       'wholesale.wire.gift_card_order.body={reference: "{reference}", quantity: "{quantity}", note: "x {variant}"}',
       'has a placeholder in a longer text',
     ],
-    ['wholesale.wire.lookup.gift_card=/orders/{key}', 'must be `off`, or a map such as { path: "/orders/{key}" }'],
-    ['wholesale.wire.lookup.gift_card={pathh: /orders/1}', 'pathh is no key of this version; did you mean "path"?'],
-    ['wholesale.wire.lookup.gift_card={path: /orders/1}', 'must name the order, with {key} in path or body'],
+    [
+      'wholesale.wire.lookup.gift_card=/orders/{key}',
+      'must be `off`, or a map such as { path: "/orders/{key}" }',
+    ],
+    [
+      'wholesale.wire.lookup.gift_card={pathh: /orders/1}',
+      'pathh is no key of this version; did you mean "path"?',
+    ],
+    [
+      'wholesale.wire.lookup.gift_card={path: /orders/1}',
+      'must name the order, with {key} in path or body',
+    ],
     ['wholesale.wire.answer.money_minor_digits={usd: 2}', 'must be a currency or `other`'],
-    ['wholesale.wire.answer.codes.code=[security, pin]', 'must not have "pin" in `code` and in `pin`'],
+    [
+      'wholesale.wire.answer.codes.code=[security, pin]',
+      'must not have "pin" in `code` and in `pin`',
+    ],
     ['wholesale.wire.answer.reference=[id]', 'must not have "id" in `number` and in `reference`'],
-    ['wholesale.wire.answer.status_words.done=[Processing]', 'must not have "Processing" in `done` and in `pending`'],
+    [
+      'wholesale.wire.answer.status_words.done=[Processing]',
+      'must not have "Processing" in `done` and in `pending`',
+    ],
   ])('is refused, and says why: %s', async (flag, message) => {
     const { code, stderr } = await installation().run('check-config', '--set', flag);
     expect(code).toBe(3);
@@ -132,11 +170,16 @@ describe('a mapping that cannot match', () => {
   });
 
   it('is refused at its line, with what was meant', async () => {
-    const wire = '  wire:\n    anser: {}\n    answer:\n      codes:\n        code: pin\n        list: [x]\n';
-    const { folder, run } = installation((own) => `${sandboxConfig(own)}\n`.replace(/^wholesale:\n/m, `$&${wire}`));
+    const wire =
+      '  wire:\n    anser: {}\n    answer:\n      codes:\n        code: pin\n        list: [x]\n';
+    const { folder, run } = installation((own) =>
+      `${sandboxConfig(own)}\n`.replace(/^wholesale:\n/m, `$&${wire}`),
+    );
     const { code, stderr } = await run('check-config');
     expect(code).toBe(3);
-    const first = readFileSync(join(folder, 'order-sync.yaml'), 'utf8').split('\n').indexOf('    anser: {}') + 1;
+    const first =
+      readFileSync(join(folder, 'order-sync.yaml'), 'utf8').split('\n').indexOf('    anser: {}') +
+      1;
     expect(stderr.match(/order-sync\.yaml:\d+:\d+ .*/g)).toEqual([
       `order-sync.yaml:${first}:5 wholesale.wire.anser is no key of this version; did you mean "answer"?`,
       `order-sync.yaml:${first + 3}:15 wholesale.wire.answer.codes.code must be a list, got "pin" (string)`,

@@ -18,24 +18,35 @@ describe('the tokens of the pages', () => {
     const secrets = ['a-token-of-anna-0001', 'an-earlier-token-01'];
     expect(config.admin.tokens).toEqual([{ name: 'anna', role: 'operator', secrets }]);
     expect(JSON.stringify(values)).not.toContain('token-of-anna');
-    expect(warnings).toEqual(['admin.tokens.1: "anna" has more than one token; remove the old one']);
+    expect(warnings).toEqual([
+      'admin.tokens.1: "anna" has more than one token; remove the old one',
+    ]);
   });
 
   it('must be secrets outside the file, long enough, and of one person each', () => {
-    expect(mistakesOf(tokens('[{ name: anna, role: operator, value: a-token-of-anna-0001 }]')).join()).toContain(
-      'admin.tokens.0.value is a secret and must not be in a config file',
-    );
     expect(
-      mistakesOf(tokens('[{ name: anna, role: operator }]'), { environment: variable(0, 'short') }).join(),
+      mistakesOf(tokens('[{ name: anna, role: operator, value: a-token-of-anna-0001 }]')).join(),
+    ).toContain('admin.tokens.0.value is a secret and must not be in a config file');
+    expect(
+      mistakesOf(tokens('[{ name: anna, role: operator }]'), {
+        environment: variable(0, 'short'),
+      }).join(),
     ).toContain('admin.tokens.0.value must have at least 16 characters');
     const two = tokens('[{ name: anna, role: operator }, { name: anna, role: viewer }]');
-    const environment = { ...variable(0, 'a-token-of-anna-0001'), ...variable(1, 'a-token-of-anna-0001') };
+    const environment = {
+      ...variable(0, 'a-token-of-anna-0001'),
+      ...variable(1, 'a-token-of-anna-0001'),
+    };
     const mistakes = mistakesOf(two, { environment }).join('\n');
     expect(mistakes).toContain(
       'admin.tokens.1.name must differ from the name of admin.tokens.0, which has another `role`',
     );
-    expect(mistakes).toContain('admin.tokens.1.value is the same secret as admin.tokens.0.value: each needs its own');
-    expect(mistakesOf(tokens(files)).join()).toContain('admin.tokens.0.value must name a file that can be read');
+    expect(mistakes).toContain(
+      'admin.tokens.1.value is the same secret as admin.tokens.0.value: each needs its own',
+    );
+    expect(mistakesOf(tokens(files)).join()).toContain(
+      'admin.tokens.0.value must name a file that can be read',
+    );
   });
 
   it('must not be the token of a shop', () => {
@@ -44,13 +55,14 @@ describe('the tokens of the pages', () => {
       ...variable(0, 'one-token-for-all-01'),
       ORDER_SYNC__INTAKE__WEBHOOK__TOKENS__0__VALUE: 'one-token-for-all-01',
     };
-    expect(mistakesOf(tokens('[{ name: anna, role: viewer }]', shop), { environment }).join()).toContain(
-      'admin.tokens.0.value is the same secret as intake.webhook.tokens.0.value',
-    );
+    expect(
+      mistakesOf(tokens('[{ name: anna, role: viewer }]', shop), { environment }).join(),
+    ).toContain('admin.tokens.0.value is the same secret as intake.webhook.tokens.0.value');
   });
 
   it('are missed with a warning where other machines reach the address', () => {
-    const warningsOf = (listen: string) => load(`${minimal}admin: { listen: "${listen}" }\n`).warnings.join();
+    const warningsOf = (listen: string) =>
+      load(`${minimal}admin: { listen: "${listen}" }\n`).warnings.join();
     expect(warningsOf('0.0.0.0:9090')).toContain('no pages are shown; add a token');
     expect(warningsOf('127.0.0.1:9090')).toBe('');
     expect(warningsOf('[::1]:9090')).toBe('');
@@ -58,6 +70,8 @@ describe('the tokens of the pages', () => {
 
   it('take host names in small letters', () => {
     expect(mistakesOf(`${minimal}admin: { hosts: [orders.example.com] }\n`)).toEqual([]);
-    expect(mistakesOf(`${minimal}admin: { hosts: ["orders.example.com:443"] }\n`).join()).toContain('without port');
+    expect(mistakesOf(`${minimal}admin: { hosts: ["orders.example.com:443"] }\n`).join()).toContain(
+      'without port',
+    );
   });
 });

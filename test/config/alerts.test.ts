@@ -29,8 +29,18 @@ describe('the endpoints of alerts', () => {
       'must not be in a config file',
     ],
     ['have no address', '[{ name: ops }]', {}, 'alerts.0.url is required'],
-    ['would post unencrypted', '[{ name: ops }]', url('http://hooks.example.com/T1'), 'must be https'],
-    ['have an address with a password', '[{ name: ops }]', url('https://a:b@hooks.example.com/T1'), 'without user'],
+    [
+      'would post unencrypted',
+      '[{ name: ops }]',
+      url('http://hooks.example.com/T1'),
+      'must be https',
+    ],
+    [
+      'have an address with a password',
+      '[{ name: ops }]',
+      url('https://a:b@hooks.example.com/T1'),
+      'without user',
+    ],
     [
       'share a name',
       '[{ name: ops }, { name: ops }]',

@@ -26,13 +26,19 @@ function writtenKeys(value: unknown, prefix = ''): string[] {
 
 describe('the example configuration', () => {
   it('is refused as long as it has the address of the example', () => {
-    const cwd = folderWith({ 'example.yaml': written.replace('/run/secrets/wholesale_key', 'key') });
+    const cwd = folderWith({
+      'example.yaml': written.replace('/run/secrets/wholesale_key', 'key'),
+    });
     const load = () => loadConfig({ file: 'example.yaml', cwd, environment: {} });
-    expect(load).toThrow('wholesale.base_url is the one of the example: write the address of your API');
+    expect(load).toThrow(
+      'wholesale.base_url is the one of the example: write the address of your API',
+    );
   });
 
   it('is valid for production once its key file exists', () => {
-    const cwd = folderWith({ 'example.yaml': example.replace('/run/secrets/wholesale_key', 'key') });
+    const cwd = folderWith({
+      'example.yaml': example.replace('/run/secrets/wholesale_key', 'key'),
+    });
     const { config, warnings } = loadConfig({ file: 'example.yaml', cwd, environment: {} });
     expect(config.wholesale.environment).toBe('production');
     expect(warnings).toEqual([]);
@@ -51,7 +57,10 @@ describe('the example configuration', () => {
       'example.yaml': example.replace('/run/secrets/wholesale_key', 'key'),
     });
     const load = (file: string) => loadConfig({ file, cwd: least, environment: {} }).config;
-    expect(load('example.yaml')).toEqual({ ...load('c.yaml'), wholesale: { ...load('c.yaml').wholesale, wire: {} } });
+    expect(load('example.yaml')).toEqual({
+      ...load('c.yaml'),
+      wholesale: { ...load('c.yaml').wholesale, wire: {} },
+    });
   });
 });
 
@@ -59,6 +68,8 @@ describe('the configuration of the demo', () => {
   it('is valid and belongs to the sandbox', () => {
     const { config } = loadConfig({ file: 'config/sandbox.yaml', cwd: root, environment: {} });
     expect(config.wholesale.upstream).toBe('sandbox');
-    expect(parse(readFileSync(join(root, 'config/sandbox.yaml'), 'utf8')).wholesale.environment).toBe('sandbox');
+    expect(
+      parse(readFileSync(join(root, 'config/sandbox.yaml'), 'utf8')).wholesale.environment,
+    ).toBe('sandbox');
   });
 });

@@ -48,18 +48,31 @@ describe('loading a configuration', () => {
   });
 
   it('puts the other folders beside each inbox, because a rename cannot cross mounts', () => {
-    const { config } = load(`${minimal}intake: { folders: [{ name: shop, inbox: /mnt/shop/inbox }] }`);
-    const folder = { work: '/mnt/shop/work', archive: '/mnt/shop/archive', rejected: '/mnt/shop/rejected' };
+    const { config } = load(
+      `${minimal}intake: { folders: [{ name: shop, inbox: /mnt/shop/inbox }] }`,
+    );
+    const folder = {
+      work: '/mnt/shop/work',
+      archive: '/mnt/shop/archive',
+      rejected: '/mnt/shop/rejected',
+    };
     expect(config.intake.folders).toMatchObject([
       { name: 'shop', source: 'shop', inbox: '/mnt/shop/inbox', ...folder },
     ]);
   });
 
   it('gives each watched folder paths, a source and settings of its own', () => {
-    const listed = '[{ name: folder, currency: USD }, { name: amazon, source: amz, columns: { order_id: Id } }]';
+    const listed =
+      '[{ name: folder, currency: USD }, { name: amazon, source: amz, columns: { order_id: Id } }]';
     const { config, cwd } = load(`${minimal}intake: { folders: ${listed} }`);
     expect(config.intake.folders).toMatchObject([
-      { name: 'folder', source: 'folder', currency: 'USD', inbox: join(cwd, 'data/inbox'), columns: {} },
+      {
+        name: 'folder',
+        source: 'folder',
+        currency: 'USD',
+        inbox: join(cwd, 'data/inbox'),
+        columns: {},
+      },
       {
         name: 'amazon',
         source: 'amz',
@@ -84,7 +97,9 @@ describe('loading a configuration', () => {
 
   it('has shorter times for trials, only with a sandbox', () => {
     const trial = 'trial: { time_scale: 0.01, window_ms: 1000, transit_ms: 20 }\n';
-    const { config } = load(minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox') + trial);
+    const { config } = load(
+      minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox') + trial,
+    );
     expect(config).toMatchObject({
       intake: { folders: [{ scanIntervalMs: 50, stableObservations: 3, stableMs: 50 }] },
       wholesale: { limits: { windowMs: 1000, transitMs: 20, requests: 60, orders: 20 } },
@@ -92,7 +107,9 @@ describe('loading a configuration', () => {
     });
     const rule = 'trial is only for trials: remove it, or set `wholesale.environment: sandbox`';
     expect(mistakesOf(`${minimal}${trial}`)[1]).toContain(rule);
-    expect(mistakesOf(minimal, { environment: { ORDER_SYNC__TRIAL__TIME_SCALE: '0' } })[1]).toContain(rule);
+    expect(
+      mistakesOf(minimal, { environment: { ORDER_SYNC__TRIAL__TIME_SCALE: '0' } })[1],
+    ).toContain(rule);
   });
 
   it('lets the environment override the file, and flags override both', () => {
@@ -106,7 +123,11 @@ describe('loading a configuration', () => {
     };
     const { config } = load(text, { environment, flags: { 'log.level': 'debug' } });
     expect(config.log.level).toBe('debug');
-    expect(config.submit).toMatchObject({ concurrency: 3, maxUnknownOutcomes: 3, inFlightWindowMs: 4 });
+    expect(config.submit).toMatchObject({
+      concurrency: 3,
+      maxUnknownOutcomes: 3,
+      inFlightWindowMs: 4,
+    });
     expect(config.admin.listen).toEqual({ host: '::1', port: 0 });
   });
 
@@ -117,7 +138,9 @@ describe('loading a configuration', () => {
       ORDER_SYNC__WHOLESALE__KEYS__1__NAME: 'second',
       ORDER_SYNC__WHOLESALE__KEYS__1__VALUE: 'file:key',
     };
-    const { config } = load('instance: acme\nwholesale: { base_url: https://api.example.com }', { environment });
+    const { config } = load('instance: acme\nwholesale: { base_url: https://api.example.com }', {
+      environment,
+    });
     expect(config.wholesale.keys).toMatchObject([
       { name: 'main', value: '0123' },
       { name: 'second', value: 'sk-main' },
@@ -125,12 +148,21 @@ describe('loading a configuration', () => {
   });
 
   it('reads the file that ORDER_SYNC_CONFIG names, and config/order-sync.yaml without it', () => {
-    const cwd = folderWith({ 'a.yaml': minimal.replace('acme', 'one'), 'config/order-sync.yaml': minimal });
-    expect(loadConfig({ cwd, environment: { ORDER_SYNC_CONFIG: 'a.yaml' } }).config.instance).toBe('one');
-    expect(loadConfig({ cwd, environment: {} }).config.instance).toBe('acme');
-    expect(loadConfig({ cwd, environment: { ORDER_SYNC_CONFIG: 'a.yaml' }, file: 'config/order-sync.yaml' }).file).toBe(
-      'config/order-sync.yaml',
+    const cwd = folderWith({
+      'a.yaml': minimal.replace('acme', 'one'),
+      'config/order-sync.yaml': minimal,
+    });
+    expect(loadConfig({ cwd, environment: { ORDER_SYNC_CONFIG: 'a.yaml' } }).config.instance).toBe(
+      'one',
     );
+    expect(loadConfig({ cwd, environment: {} }).config.instance).toBe('acme');
+    expect(
+      loadConfig({
+        cwd,
+        environment: { ORDER_SYNC_CONFIG: 'a.yaml' },
+        file: 'config/order-sync.yaml',
+      }).file,
+    ).toBe('config/order-sync.yaml');
   });
 
   it('says of a missing file how to name or create one', () => {
@@ -171,8 +203,16 @@ describe('loading a configuration', () => {
     });
     const sources = Object.fromEntries(values.map(({ path, ...rest }) => [path, rest]));
     expect(sources['instance']).toEqual({ value: 'acme', source: 'file', place: 'c.yaml:1:11' });
-    expect(sources['log.level']).toEqual({ value: 'error', source: 'environment', place: 'ORDER_SYNC__LOG__LEVEL' });
+    expect(sources['log.level']).toEqual({
+      value: 'error',
+      source: 'environment',
+      place: 'ORDER_SYNC__LOG__LEVEL',
+    });
     expect(sources['submit.concurrency']).toEqual({ value: 2, source: 'flag', place: '--set' });
-    expect(sources['submit.in_flight_window_ms']).toEqual({ value: 120_000, source: 'default', place: '' });
+    expect(sources['submit.in_flight_window_ms']).toEqual({
+      value: 120_000,
+      source: 'default',
+      place: '',
+    });
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { minimal, mistakesOf } from './config-file.ts';
 
-const inFolders = (...each: string[]) => `intake: { folders: [${each.map((keys) => `{ ${keys} }`).join(', ')}] }`;
+const inFolders = (...each: string[]) =>
+  `intake: { folders: [${each.map((keys) => `{ ${keys} }`).join(', ')}] }`;
 
 describe('the mistakes of a configuration', () => {
   it('are reported together, each with its place, its rule, its value and what is expected', () => {
@@ -74,14 +75,18 @@ log: { level: loud }
   });
 
   it('include a variable that would leave a gap in a list', () => {
-    expect(mistakesOf(minimal, { environment: { ORDER_SYNC__WHOLESALE__KEYS__3__NAME: 'x' } })).toEqual([
+    expect(
+      mistakesOf(minimal, { environment: { ORDER_SYNC__WHOLESALE__KEYS__3__NAME: 'x' } }),
+    ).toEqual([
       'c.yaml has a mistake:',
       'ORDER_SYNC__WHOLESALE__KEYS__3__NAME wholesale.keys.3.name leaves a gap in its list: the next index is 1',
     ]);
   });
 
   it('include a variable that does not fit the section above it', () => {
-    expect(mistakesOf(minimal, { environment: { ORDER_SYNC__WHOLESALE__KEYS__NAME: 'x' } })).toEqual([
+    expect(
+      mistakesOf(minimal, { environment: { ORDER_SYNC__WHOLESALE__KEYS__NAME: 'x' } }),
+    ).toEqual([
       'c.yaml has a mistake:',
       'ORDER_SYNC__WHOLESALE__KEYS__NAME wholesale.keys.name cannot be set, because wholesale.keys is a list',
     ]);
@@ -118,13 +123,33 @@ describe('addresses and folders that exclude each other', () => {
 
   it.each([
     ['results: { folder: data/inbox/ }', 'results.folder', 'intake.folders.0.inbox uses'],
-    [inFolders('name: folder, archive: data/inbox'), 'intake.folders.0.archive', 'intake.folders.0.inbox uses'],
-    [inFolders('name: folder, rejected: data/inbox/bad'), 'intake.folders.0.rejected', 'intake.folders.0.inbox uses'],
+    [
+      inFolders('name: folder, archive: data/inbox'),
+      'intake.folders.0.archive',
+      'intake.folders.0.inbox uses',
+    ],
+    [
+      inFolders('name: folder, rejected: data/inbox/bad'),
+      'intake.folders.0.rejected',
+      'intake.folders.0.inbox uses',
+    ],
     [inFolders('name: a, inbox: data/results/in'), 'intake.folders.0.inbox', 'results.folder uses'],
-    [inFolders('name: folder, archive: data/work'), 'intake.folders.0.archive', 'intake.folders.0.inbox uses'],
+    [
+      inFolders('name: folder, archive: data/work'),
+      'intake.folders.0.archive',
+      'intake.folders.0.inbox uses',
+    ],
     [inFolders('name: results'), 'intake.folders.0', 'results.folder uses'],
-    [inFolders('name: a', 'name: b, inbox: data/a/inbox'), 'intake.folders.1.inbox', 'intake.folders.0.inbox uses'],
-    [inFolders('name: a', 'name: b, inbox: data/a/other'), 'intake.folders.1.inbox', 'intake.folders.0.inbox uses'],
+    [
+      inFolders('name: a', 'name: b, inbox: data/a/inbox'),
+      'intake.folders.1.inbox',
+      'intake.folders.0.inbox uses',
+    ],
+    [
+      inFolders('name: a', 'name: b, inbox: data/a/other'),
+      'intake.folders.1.inbox',
+      'intake.folders.0.inbox uses',
+    ],
     [
       inFolders('name: a', 'name: b, archive: data/a/rejected'),
       'intake.folders.1.archive',
@@ -135,20 +160,34 @@ describe('addresses and folders that exclude each other', () => {
       'intake.folders.1.rejected',
       'intake.folders.0.archive',
     ],
-    [inFolders('name: a, archive: data/b/inbox', 'name: b'), 'intake.folders.0.archive', 'intake.folders.1.inbox uses'],
+    [
+      inFolders('name: a, archive: data/b/inbox', 'name: b'),
+      'intake.folders.0.archive',
+      'intake.folders.1.inbox uses',
+    ],
   ])('include folders that are one, or one inside another: %s', (text, place, problem) => {
     const lines = mistakesOf(`${minimal}${text}\n`).join('\n');
-    expect(lines).toMatch(new RegExp(`${place}\\S* needs a folder outside of the others.*${problem}`));
+    expect(lines).toMatch(
+      new RegExp(`${place}\\S* needs a folder outside of the others.*${problem}`),
+    );
   });
 
   it('include a name that two folders have, and a source that not both have stated', () => {
     const twice = 'intake.folders.1.name must differ from the names of the other folders, got "a"';
-    expect(mistakesOf(minimal + inFolders('name: a', 'name: a, inbox: data/b/inbox')).join()).toContain(twice);
+    expect(
+      mistakesOf(minimal + inFolders('name: a', 'name: a, inbox: data/b/inbox')).join(),
+    ).toContain(twice);
     const shared = (own: number, other: number) =>
       `folders.${own}.source must be set, because intake.folders.${other} has the same source: equal order ids are one order`;
-    expect(mistakesOf(minimal + inFolders('name: a', 'name: b, source: a'))[1]).toContain(shared(0, 1));
-    expect(mistakesOf(minimal + inFolders('name: b, source: a', 'name: a'))[1]).toContain(shared(1, 0));
-    expect(mistakesOf(minimal + inFolders('name: a, source: shop', 'name: b, source: shop'))).toEqual([]);
+    expect(mistakesOf(minimal + inFolders('name: a', 'name: b, source: a'))[1]).toContain(
+      shared(0, 1),
+    );
+    expect(mistakesOf(minimal + inFolders('name: b, source: a', 'name: a'))[1]).toContain(
+      shared(1, 0),
+    );
+    expect(
+      mistakesOf(minimal + inFolders('name: a, source: shop', 'name: b, source: shop')),
+    ).toEqual([]);
   });
 
   it('allow folders whose names only begin like another one', () => {
@@ -160,12 +199,14 @@ describe('addresses and folders that exclude each other', () => {
 const withUrl = (url: string) => minimal.replace('https://api.example.com/v1', url);
 
 describe('the address of the API', () => {
-  it.each(['http://localhost:8090', 'http://127.0.0.1:8090/v1', 'http://[::1]:8090', 'https://api.example.com'])(
-    'may be %s',
-    (url) => {
-      expect(mistakesOf(withUrl(url))).toEqual([]);
-    },
-  );
+  it.each([
+    'http://localhost:8090',
+    'http://127.0.0.1:8090/v1',
+    'http://[::1]:8090',
+    'https://api.example.com',
+  ])('may be %s', (url) => {
+    expect(mistakesOf(withUrl(url))).toEqual([]);
+  });
 
   it.each([
     'http://api.example.com',
@@ -177,16 +218,22 @@ describe('the address of the API', () => {
   });
 
   it('may be http on another machine for a sandbox only', () => {
-    const sandbox = withUrl('http://sandbox:8090').replace('wholesale:', 'wholesale:\n  environment: sandbox');
+    const sandbox = withUrl('http://sandbox:8090').replace(
+      'wholesale:',
+      'wholesale:\n  environment: sandbox',
+    );
     expect(mistakesOf(sandbox)).toEqual([]);
   });
 
-  it.each(['https://user:pass@api.example.com', 'https://api.example.com?key=1', 'ftp://api.example.com'])(
-    'must not be %s',
-    (url) => {
-      expect(mistakesOf(withUrl(url))[1]).toContain('wholesale.base_url must be an http or https address');
-    },
-  );
+  it.each([
+    'https://user:pass@api.example.com',
+    'https://api.example.com?key=1',
+    'ftp://api.example.com',
+  ])('must not be %s', (url) => {
+    expect(mistakesOf(withUrl(url))[1]).toContain(
+      'wholesale.base_url must be an http or https address',
+    );
+  });
 
   it('name sealing keys that are no keys, that are the same, or that share an id', () => {
     const key = (first: string): string => Buffer.alloc(32, first).toString('base64');

@@ -32,7 +32,8 @@ describe('the configuration of read-back', () => {
 
   it('accepts a token or the credentials of an app for Shopify', () => {
     const accessOf = (rest: string) => {
-      const [shop] = load(shopOf('shopify', `url: "https://s.myshopify.com", ${rest}`)).config.intake.shops;
+      const [shop] = load(shopOf('shopify', `url: "https://s.myshopify.com", ${rest}`)).config
+        .intake.shops;
       return shop?.platform === 'shopify' ? shop.rest?.access : null;
     };
     expect(accessOf('access_token: shpat_1')).toEqual({ kind: 'token', token: 'shpat_1' });
@@ -51,23 +52,33 @@ describe('the configuration of read-back', () => {
     const environment = { [variable]: 'cs_from_outside', [secret]: 'a-secret-that-is-long' };
     const [shop] = load(yaml, { environment }).config.intake.shops;
     expect(shop?.rest).toMatchObject({ consumerKey: 'sk-main', consumerSecret: 'cs_from_outside' });
-    const mistakes = mistakesOf(shopOf('woocommerce', `url: "https://shop.example.com", ${wooKeys}`, minimal)).join(
-      '\n',
-    );
+    const mistakes = mistakesOf(
+      shopOf('woocommerce', `url: "https://shop.example.com", ${wooKeys}`, minimal),
+    ).join('\n');
     expect(mistakes).toMatch(/rest\.consumer_key is a secret and must not be in a config file/);
     expect(mistakes).not.toContain('cs_1');
   });
 
   it.each([
     ['has no keys', 'woocommerce', 'url: "https://shop.example.com"', 'consumer_key is required'],
-    ['would send keys unencrypted', 'woocommerce', `url: "http://shop.example.com", ${wooKeys}`, 'must be https'],
+    [
+      'would send keys unencrypted',
+      'woocommerce',
+      `url: "http://shop.example.com", ${wooKeys}`,
+      'must be https',
+    ],
     [
       'has a schedule that is no cron expression',
       'woocommerce',
       `url: "https://a.example", schedule: "every day", ${wooKeys}`,
       'must be a cron expression',
     ],
-    ['has no access to Shopify', 'shopify', 'url: "https://a.example"', 'must have either an `access_token`'],
+    [
+      'has no access to Shopify',
+      'shopify',
+      'url: "https://a.example"',
+      'must have either an `access_token`',
+    ],
     [
       'has incomplete access to Shopify',
       'shopify',
@@ -85,6 +96,8 @@ describe('the configuration of read-back', () => {
   });
 
   it('allows http on this machine', () => {
-    expect(mistakesOf(shopOf('woocommerce', `url: "http://127.0.0.1:8088", ${wooKeys}`))).toEqual([]);
+    expect(mistakesOf(shopOf('woocommerce', `url: "http://127.0.0.1:8088", ${wooKeys}`))).toEqual(
+      [],
+    );
   });
 });

@@ -11,14 +11,19 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 
 it('the check of a configuration warns of each file with secrets or codes that every user may read', () => {
   const names = ['reference.secret', 'order-sync.db', 'order-sync.db-wal', 'run.json'];
-  const cwd = folderWith({ 'c.yaml': minimal, ...Object.fromEntries(names.map((name) => [`data/${name}`, 'x'])) });
+  const cwd = folderWith({
+    'c.yaml': minimal,
+    ...Object.fromEntries(names.map((name) => [`data/${name}`, 'x'])),
+  });
   const warnings = () => loadConfig({ file: 'c.yaml', environment: {}, cwd }).warnings;
   expect(warnings()).toEqual([]);
   for (const name of names) {
     const path = join(cwd, 'data', name);
     chmodSync(path, 0o644);
     expect(warnings()).toEqual([
-      expect.stringContaining(`${path} can be read by every user of this machine: run chmod 600 on it`),
+      expect.stringContaining(
+        `${path} can be read by every user of this machine: run chmod 600 on it`,
+      ),
     ]);
     chmodSync(path, 0o640);
   }

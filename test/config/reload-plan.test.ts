@@ -37,7 +37,9 @@ admin: { tokens: [{ name: anna, role: operator, value: a-token-of-anna-0001 }] }
 seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
 `;
 
-/** Other values for keys of text and for lists. Those of numbers and enums follow from the schema. */
+/**
+ * Other values for keys of text and for lists. Those of numbers and enums follow from the schema.
+ */
 const others: Record<string, string> = {
   listen: '127.0.0.1:1',
   base_url: 'https://other.example.com',
@@ -71,7 +73,8 @@ function otherValue({ path, node }: ConfigKey): string {
   const other = others[path] ?? others[name];
   if (other !== undefined) return other;
   if (node.type === 'boolean') return String(node.default !== true);
-  if (node.enum !== undefined) return String(node.enum.find((value) => value !== (node.default ?? 'sandbox')));
+  if (node.enum !== undefined)
+    return String(node.enum.find((value) => value !== (node.default ?? 'sandbox')));
   if (node.type === 'integer' || node.type === 'number') {
     const now = typeof node.default === 'number' ? node.default : (node.minimum ?? 0);
     return String(now < (node.maximum ?? now) ? now + 1 : now - 1);
@@ -81,7 +84,8 @@ function otherValue({ path, node }: ConfigKey): string {
 
 const all = configKeys();
 const leaves = all.filter(
-  // `environment` has to stay a sandbox, because this file has secrets. A test below changes `base_url` instead.
+  // `environment` has to stay a sandbox, because this file has secrets. A test below changes
+  // `base_url` instead.
   ({ path, node }) =>
     path !== 'wholesale.environment' &&
     // Allowed in place of the credentials above only.
@@ -102,7 +106,10 @@ function read(text: string, environment: Record<string, string> = {}): LoadedCon
 }
 const running = read(full);
 
-/** The whole configuration with another value of one key. A variable sets it, because a secret must not be a flag. */
+/**
+ * The whole configuration with another value of one key. A variable sets it, because a secret must
+ * not be a flag.
+ */
 function changed(key: ConfigKey): LoadedConfig {
   const name = `ORDER_SYNC__${pathOf(key.path).join('__').toUpperCase()}`;
   return read(full, { [name]: otherValue(key) });
@@ -132,7 +139,9 @@ describe('the plan of a reload', () => {
   );
 
   it('applies no key of another API, and no key of a webhook section that was added or removed', () => {
-    const elsewhere = read(full.replace('api.example.com', 'else.example.com').replace('sk-main', 'sk-other'));
+    const elsewhere = read(
+      full.replace('api.example.com', 'else.example.com').replace('sk-main', 'sk-other'),
+    );
     expect(planReload(running, elsewhere)).toMatchObject({
       applied: [],
       needRestart: ['wholesale.base_url', 'wholesale.keys[].value'],
@@ -161,7 +170,9 @@ describe('reading the configuration for a reload', () => {
   it('repeats until two readings agree, so it never applies a mix of old and new files', () => {
     const next = full.replace('sk-main', 'sk-next');
     const readings = [full, next, next];
-    const steady = readUntilStable(() => read(readings.shift() ?? 'instance: "read more often than needed"'));
+    const steady = readUntilStable(() =>
+      read(readings.shift() ?? 'instance: "read more often than needed"'),
+    );
     expect(steady.config.wholesale.keys[0]?.value).toBe('sk-next');
   });
 

@@ -20,7 +20,10 @@ describe('who may read results', () => {
     expect(accessOf('')).toEqual({ mode: 0o600, gid: null });
     const own = process.getgid?.() ?? 0;
     expect(accessOf(`  group: "${own}"`)).toEqual({ mode: 0o640, gid: own });
-    expect(accessOf('', { ORDER_SYNC__RESULTS__GROUP: String(own) })).toEqual({ mode: 0o640, gid: own });
+    expect(accessOf('', { ORDER_SYNC__RESULTS__GROUP: String(own) })).toEqual({
+      mode: 0o640,
+      gid: own,
+    });
   });
 
   it('is checked: a group that does not exist', () => {

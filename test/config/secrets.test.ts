@@ -22,10 +22,12 @@ describe('the secrets of a configuration', () => {
   });
 
   it('must not be flags, because every process of the machine can read them', () => {
-    expect(mistakesOf(minimal, { flags: { 'wholesale.keys.0.value': 'sk-FLAG' } }).join()).toContain(
-      'must not be a flag',
-    );
-    const list = mistakesOf(minimal, { flags: { 'wholesale.keys': '[{name: main, value: sk-FLAG}]' } }).join();
+    expect(
+      mistakesOf(minimal, { flags: { 'wholesale.keys.0.value': 'sk-FLAG' } }).join(),
+    ).toContain('must not be a flag');
+    const list = mistakesOf(minimal, {
+      flags: { 'wholesale.keys': '[{name: main, value: sk-FLAG}]' },
+    }).join();
     expect(list).toContain('must not be a flag');
     expect(list).not.toContain('sk-FLAG');
   });
@@ -45,16 +47,24 @@ describe('the secrets of a configuration', () => {
   it.each([
     ['an absent file', undefined, 'must name a file that can be read (ENOENT)'],
     ['an empty file', '\n', 'must name a file that is not empty'],
-    ['a file of two lines', 'a\nb\n', 'must name a file with one line of printable ASCII without spaces'],
+    [
+      'a file of two lines',
+      'a\nb\n',
+      'must name a file with one line of printable ASCII without spaces',
+    ],
   ])('cannot be read from %s', (_, content, problem) => {
     const cwd = folderWith({ 'c.yaml': minimal.replace('key\n', 'other\n') });
     if (content !== undefined) writeFileSync(join(cwd, 'other'), content);
-    expect(() => loadConfig({ file: 'c.yaml', environment: {}, cwd })).toThrow(`wholesale.keys.0.value ${problem}`);
+    expect(() => loadConfig({ file: 'c.yaml', environment: {}, cwd })).toThrow(
+      `wholesale.keys.0.value ${problem}`,
+    );
   });
 
   it('lose one newline at their end', () => {
     const cwd = folderWith({ 'c.yaml': minimal, key: 'sk-1\r\n' });
-    expect(loadConfig({ file: 'c.yaml', environment: {}, cwd }).config.wholesale.keys[0]?.value).toBe('sk-1');
+    expect(
+      loadConfig({ file: 'c.yaml', environment: {}, cwd }).config.wholesale.keys[0]?.value,
+    ).toBe('sk-1');
   });
 
   it('are accepted with a warning from a file that everyone can read', () => {
@@ -85,7 +95,9 @@ describe('the secrets of a configuration', () => {
       `${inline.replace('wholesale:', 'wholesale:\n  environment: sandbox')}sandbox: { key: sk-INLINE }`,
     );
     expect(JSON.stringify(sandbox.values)).not.toContain('INLINE');
-    expect(sandbox.values).toContainEqual(expect.objectContaining({ path: 'wholesale.keys.0.value', value: '***' }));
+    expect(sandbox.values).toContainEqual(
+      expect.objectContaining({ path: 'wholesale.keys.0.value', value: '***' }),
+    );
   });
 });
 
@@ -106,9 +118,14 @@ describe('the reference secret', () => {
     );
   });
 
-  it.each(['', 'short', 'zz'.repeat(32), 'ab'.repeat(31)])('is refused and not changed when it is %j', (text) => {
-    const path = join(folderWith({ secret: text }), 'secret');
-    expect(() => readReferenceSecret(path, true)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
-    expect(readFileSync(path, 'utf8')).toBe(text);
-  });
+  it.each(['', 'short', 'zz'.repeat(32), 'ab'.repeat(31)])(
+    'is refused and not changed when it is %j',
+    (text) => {
+      const path = join(folderWith({ secret: text }), 'secret');
+      expect(() => readReferenceSecret(path, true)).toThrow(
+        expect.objectContaining({ code: 'CONFIG_INVALID' }),
+      );
+      expect(readFileSync(path, 'utf8')).toBe(text);
+    },
+  );
 });

@@ -3,7 +3,10 @@ import { shopIdentities } from '../../src/config/shop-identities.ts';
 import { load, minimal } from './config-file.ts';
 
 // A sandbox, because only there may the file have secrets.
-const sandbox = minimal.replace('https://api.example.com/v1', 'http://127.0.0.1:1\n  environment: sandbox');
+const sandbox = minimal.replace(
+  'https://api.example.com/v1',
+  'http://127.0.0.1:1\n  environment: sandbox',
+);
 const config = `${sandbox}intake:
   webhook:
     listen: 127.0.0.1:0
@@ -30,7 +33,9 @@ const config = `${sandbox}intake:
 it('identifies a shop by its name, its address and a secret that is its own, a folder by its path, and a token that names the source by its value', () => {
   const { config: loaded } = load(config);
   const text = shopIdentities(loaded).map(({ title, source, fingerprints }) => {
-    return [title, source, ...fingerprints.map(({ kind, value }) => `${kind} ${value}`)].join(' | ');
+    return [title, source, ...fingerprints.map(({ kind, value }) => `${kind} ${value}`)].join(
+      ' | ',
+    );
   });
   expect(text).toEqual([
     'woocommerce "main" | main | name woocommerce/main | address shop.example.com/store | secret the-secret-of-main-1 | secret the-secret-of-main-2',

@@ -21,11 +21,15 @@ describe('the configuration of write-back', () => {
   });
 
   it('needs the API of the shop', () => {
-    expect(mistakesOf(shopOf('write_back: {}')).join()).toContain('write_back needs `rest`, which is not set');
+    expect(mistakesOf(shopOf('write_back: {}')).join()).toContain(
+      'write_back needs `rest`, which is not set',
+    );
   });
 
   it('refuses to write codes into the field that names an eSIM to top up', () => {
-    const mistakes = mistakesOf(shopOf(rest, 'iccid_field: code', 'write_back: { line_meta: true }'));
+    const mistakes = mistakesOf(
+      shopOf(rest, 'iccid_field: code', 'write_back: { line_meta: true }'),
+    );
     expect(mistakes.join()).toContain(
       'line_meta writes delivered codes into the field "Code" of lines, which iccid_field',
     );

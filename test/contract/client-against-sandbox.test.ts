@@ -11,18 +11,43 @@ import { mainKey, startSandbox } from '../../sandbox/test/running-sandbox.ts';
 import { clientOf } from '../wholesale/api-calls.ts';
 
 const keyed = { keyValue: mainKey };
-const nothing = { variant: null, plan: null, iccid: null, quantity: null, days: null, currency: null };
+const nothing = {
+  variant: null,
+  plan: null,
+  iccid: null,
+  quantity: null,
+  days: null,
+  currency: null,
+};
 
-function purchaseWith(operation: Operation, reference: string, some: Partial<ReferencedPurchase>): ReferencedPurchase {
+function purchaseWith(
+  operation: Operation,
+  reference: string,
+  some: Partial<ReferencedPurchase>,
+): ReferencedPurchase {
   return { ...nothing, operation, reference, ...some };
 }
 
 const giftCards = (reference: string, some: Partial<ReferencedPurchase> = {}): ReferencedPurchase =>
-  purchaseWith('gift_card_order', reference, { variant: 'steam-usd-10', quantity: 2, currency: 'USD', ...some });
+  purchaseWith('gift_card_order', reference, {
+    variant: 'steam-usd-10',
+    quantity: 2,
+    currency: 'USD',
+    ...some,
+  });
 const esims = (reference: string, some: Partial<ReferencedPurchase> = {}): ReferencedPurchase =>
-  purchaseWith('esim_order', reference, { plan: 'es-5gb-30d', quantity: 1, currency: 'EUR', ...some });
+  purchaseWith('esim_order', reference, {
+    plan: 'es-5gb-30d',
+    quantity: 1,
+    currency: 'EUR',
+    ...some,
+  });
 
-async function place(client: WholesaleClient, facts: ReferencedPurchase, call = keyed): Promise<Outcome> {
+async function place(
+  client: WholesaleClient,
+  facts: ReferencedPurchase,
+  call = keyed,
+): Promise<Outcome> {
   const { operation } = facts;
   const expectation = { ...facts, reference: operation === 'esim_cancel' ? null : facts.reference };
   return client.submit({ ...client.render(facts), ...call, operation, expect: expectation });
@@ -36,7 +61,11 @@ async function start(config: SandboxConfig = {}, wire: WireOverrides = {}) {
 }
 
 /** Orders one eSIM and returns its ICCID. */
-async function esimOf(client: WholesaleClient, reference = 'esim-1', plan = 'es-5gb-30d'): Promise<string> {
+async function esimOf(
+  client: WholesaleClient,
+  reference = 'esim-1',
+  plan = 'es-5gb-30d',
+): Promise<string> {
   const outcome = await place(client, esims(reference, { plan }));
   const iccid = outcome.answer?.units[0]?.iccid;
   assert(iccid !== undefined, `an eSIM is delivered: ${JSON.stringify(outcome)}`);
@@ -66,18 +95,32 @@ describe('the client and the sandbox read the same specification', () => {
     expect(outcome.answer?.units).toHaveLength(2);
     expect(outcome.answer?.units.every((unit) => unit.code !== undefined)).toBe(true);
     for (const key of ['gc-1', outcome.answer?.orderNumber ?? '']) {
-      const found = await client.lookUp({ ...keyed, family: 'gift_card', key, expectReference: 'gc-1' });
+      const found = await client.lookUp({
+        ...keyed,
+        family: 'gift_card',
+        key,
+        expectReference: 'gc-1',
+      });
       expect(found).toMatchObject({ kind: 'found', answer: { units: outcome.answer?.units } });
     }
   });
 
   it('an eSIM order is accepted with its activation code, also for a daily plan', async () => {
     const { client } = await start();
-    const outcome = await place(client, esims('es-1', { plan: 'es-daily-1gb', quantity: 3, days: 4 }));
-    expect(outcome).toMatchObject({ row: 'accepted', answer: { reference: 'es-1', currency: 'EUR' } });
+    const outcome = await place(
+      client,
+      esims('es-1', { plan: 'es-daily-1gb', quantity: 3, days: 4 }),
+    );
+    expect(outcome).toMatchObject({
+      row: 'accepted',
+      answer: { reference: 'es-1', currency: 'EUR' },
+    });
     expect(outcome.answer?.units).toHaveLength(3);
     for (const unit of outcome.answer?.units ?? []) {
-      expect(unit).toMatchObject({ lpa: `LPA:1$${unit.smdp_address}$${unit.matching_id}`, status: 'new' });
+      expect(unit).toMatchObject({
+        lpa: `LPA:1$${unit.smdp_address}$${unit.matching_id}`,
+        status: 'new',
+      });
     }
     const missing = await place(client, esims('es-2', { plan: 'es-daily-1gb' }));
     expect(missing).toMatchObject({ row: 'plan_unorderable', http: 422, code: 'invalid_plan' });
@@ -92,7 +135,12 @@ describe('the client and the sandbox read the same specification', () => {
     expect(await lookUp('gift_card', 'gc-2')).toMatchObject({ kind: 'absent' });
     expect(await lookUp('gift_card', '../products')).toMatchObject({ kind: 'absent' });
     expect(
-      await client.lookUp({ keyValue: 'wrong-key', family: 'gift_card', key: 'gc-1', expectReference: null }),
+      await client.lookUp({
+        keyValue: 'wrong-key',
+        family: 'gift_card',
+        key: 'gc-1',
+        expectReference: null,
+      }),
     ).toMatchObject({
       kind: 'failed',
       outcome: { row: 'invalid_key', http: 401 },
@@ -110,7 +158,9 @@ describe('the client and the sandbox read the same specification', () => {
   it('a repeated reference with another content is a mismatch, not a success', async () => {
     const { client } = await start();
     await place(client, giftCards('gc-1'));
-    expect(await place(client, giftCards('gc-1', { quantity: 1 }))).toMatchObject({ row: 'answer_mismatch' });
+    expect(await place(client, giftCards('gc-1', { quantity: 1 }))).toMatchObject({
+      row: 'answer_mismatch',
+    });
     // A smaller quantity may be what was delivered so far: there are not enough units.
     expect(await place(client, giftCards('gc-1', { quantity: 3 }))).toMatchObject({
       row: 'accepted',
@@ -119,7 +169,10 @@ describe('the client and the sandbox read the same specification', () => {
     expect(await place(client, giftCards('gc-1', { variant: 'steam-usd-20' }))).toMatchObject({
       row: 'answer_mismatch',
     });
-    expect(await place(client, esims('gc-1'))).toMatchObject({ row: 'reference_in_use', http: 409 });
+    expect(await place(client, esims('gc-1'))).toMatchObject({
+      row: 'reference_in_use',
+      http: 409,
+    });
   });
 
   it('an eSIM is topped up with a plan of its list, and the top-up is found as an eSIM order', async () => {
@@ -127,7 +180,9 @@ describe('the client and the sandbox read the same specification', () => {
     const iccid = await esimOf(client);
     const headers = { authorization: `Bearer ${keyed.keyValue}` };
     const answer = await fetch(`${sandbox.url}/esim/esims/${iccid}/topups`, { headers });
-    const plans = z.object({ topups: z.array(z.object({ plan: z.string(), min_days: z.int().nullish() })) });
+    const plans = z.object({
+      topups: z.array(z.object({ plan: z.string(), min_days: z.int().nullish() })),
+    });
     const [plan] = plans.parse(await answer.json()).topups;
     assert(plan !== undefined, 'the eSIM has top-up plans');
     const topup = purchaseWith('esim_topup', 'top-1', {
@@ -136,8 +191,16 @@ describe('the client and the sandbox read the same specification', () => {
       currency: 'USD',
       days: plan.min_days ?? null,
     });
-    expect(await place(client, topup)).toMatchObject({ row: 'accepted', answer: { reference: 'top-1' } });
-    const found = await client.lookUp({ ...keyed, family: 'esim', key: 'top-1', expectReference: 'top-1' });
+    expect(await place(client, topup)).toMatchObject({
+      row: 'accepted',
+      answer: { reference: 'top-1' },
+    });
+    const found = await client.lookUp({
+      ...keyed,
+      family: 'esim',
+      key: 'top-1',
+      expectReference: 'top-1',
+    });
     expect(found.kind).toBe('found');
     const refused = { ...topup, reference: 'top-2', plan: 'fr-5gb-30d' };
     expect(await place(client, refused)).toMatchObject({ row: 'topup_not_allowed', http: 422 });
@@ -150,9 +213,17 @@ describe('the client and the sandbox read the same specification', () => {
     const iccid = await esimOf(client, 'esim-1');
     const cancel = purchaseWith('esim_cancel', 'never-sent', { iccid });
     expect(client.render(cancel).body).toBe('{}');
-    expect(await place(client, cancel)).toMatchObject({ row: 'accepted', answer: { statusClass: 'refunded' } });
+    expect(await place(client, cancel)).toMatchObject({
+      row: 'accepted',
+      answer: { statusClass: 'refunded' },
+    });
     expect(await place(client, cancel)).toMatchObject({ row: 'not_cancellable', http: 409 });
-    const origin = await client.lookUp({ ...keyed, family: 'esim', key: 'esim-1', expectReference: 'esim-1' });
+    const origin = await client.lookUp({
+      ...keyed,
+      family: 'esim',
+      key: 'esim-1',
+      expectReference: 'esim-1',
+    });
     expect(origin).toMatchObject({
       kind: 'found',
       answer: { statusClass: 'refunded', units: [{ iccid, status: 'cancelled' }] },
@@ -165,10 +236,13 @@ describe('the client and the sandbox read the same specification', () => {
     ['test-refused', { row: 'order_refused', http: 422 }],
     ['test-website-only', { row: 'not_api_sellable', http: 422 }],
     ['no-such-variant', { row: 'invalid_variant', http: 404 }],
-  ])('the test product %s has the outcome that its documentation says', async (variant, expected) => {
-    const { client } = await start();
-    expect(await place(client, giftCards('gc-1', { variant }))).toMatchObject(expected);
-  });
+  ])(
+    'the test product %s has the outcome that its documentation says',
+    async (variant, expected) => {
+      const { client } = await start();
+      expect(await place(client, giftCards('gc-1', { variant }))).toMatchObject(expected);
+    },
+  );
 
   it('rejections because of the account and because of the balance are different outcomes', async () => {
     const { client } = await start({
@@ -183,8 +257,12 @@ describe('the client and the sandbox read the same specification', () => {
     });
     const order = giftCards('gc-1');
     expect(await place(client, order)).toMatchObject({ row: 'insufficient_balance', http: 402 });
-    expect(await place(client, giftCards('gc-2', { currency: 'GBP' }))).toMatchObject({ row: 'currency_unavailable' });
-    expect(await place(client, order, { keyValue: 'sandbox-key-gone' })).toMatchObject({ row: 'account_not_allowed' });
+    expect(await place(client, giftCards('gc-2', { currency: 'GBP' }))).toMatchObject({
+      row: 'currency_unavailable',
+    });
+    expect(await place(client, order, { keyValue: 'sandbox-key-gone' })).toMatchObject({
+      row: 'account_not_allowed',
+    });
     for (const question of ['lookup', 'products'] as const) {
       const far = { question, keyValue: 'sandbox-key-far' };
       expect(await client.probe(far)).toMatchObject({
@@ -218,7 +296,10 @@ describe('the client and the sandbox read the same specification', () => {
       verdict: 'closed',
       outcome: { row: 'api_disabled', http: 503 },
     });
-    expect(await place(client, giftCards('gc-1'))).toMatchObject({ row: 'api_disabled', http: 503 });
+    expect(await place(client, giftCards('gc-1'))).toMatchObject({
+      row: 'api_disabled',
+      http: 503,
+    });
   });
 
   it('the whole catalogue is read: products, destinations and plans', async () => {
@@ -230,7 +311,9 @@ describe('the client and the sandbox read the same specification', () => {
       maxQuantity: 10,
       sellable: true,
     });
-    expect(products.items.find((product) => product.variant === 'test-website-only')?.sellable).toBe(false);
+    expect(
+      products.items.find((product) => product.variant === 'test-website-only')?.sellable,
+    ).toBe(false);
     const destinations = await all(client.destinations());
     expect(destinations.items).toContainEqual({ destination: 'spain' });
     const plans = await all(client.plans('spain'));
@@ -241,7 +324,10 @@ describe('the client and the sandbox read the same specification', () => {
       currencies: ['USD', 'EUR'],
     });
     const nowhere = client.plans('atlantis');
-    expect(await nowhere.read(keyed)).toMatchObject({ kind: 'failed', outcome: { row: 'not_found', http: 404 } });
+    expect(await nowhere.read(keyed)).toMatchObject({
+      kind: 'failed',
+      outcome: { row: 'not_found', http: 404 },
+    });
     expect(nowhere.done, 'a failed page may be read again').toBe(false);
   });
 
@@ -249,9 +335,14 @@ describe('the client and the sandbox read the same specification', () => {
     const whole = await start();
     const expected = await all(whole.client.products());
     for (const mode of ['page', 'next'] as const) {
-      const { client } = await start({ products_per_page: 40 }, { catalogue: { paging: { mode } } });
+      const { client } = await start(
+        { products_per_page: 40 },
+        { catalogue: { paging: { mode } } },
+      );
       const paged = await all(client.products());
-      expect(paged.items.map((product) => product.variant)).toEqual(expected.items.map((product) => product.variant));
+      expect(paged.items.map((product) => product.variant)).toEqual(
+        expected.items.map((product) => product.variant),
+      );
       expect(paged.requests).toBe(Math.ceil(expected.items.length / 40));
     }
     const { client } = await start({ products_per_page: 40 });

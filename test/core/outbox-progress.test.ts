@@ -22,5 +22,7 @@ it('another database is noticed, however far it has come, unless it has taken th
   expect(reasonForOlderCopy(known, { ...other, replaced: null })).toContain('another database');
   expect(reasonForOlderCopy(known, { ...other, replaced: known })).toBeNull();
   // It took the place of an earlier state: since then that outbox was used again.
-  expect(reasonForOlderCopy(known, { ...other, replaced: { ...known, attempt: 9 } })).toContain('another database');
+  expect(reasonForOlderCopy(known, { ...other, replaced: { ...known, attempt: 9 } })).toContain(
+    'another database',
+  );
 });

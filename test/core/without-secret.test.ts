@@ -4,7 +4,8 @@ import { withoutSecret } from '../../src/core/message-text.ts';
 
 const key = 'sk-Live_9f8e7d6c5b4a/3210+ZyXwVu';
 const hidden = (text: string): string => withoutSecret(text, key);
-const base64 = (text: string, encoding: 'base64' | 'base64url' = 'base64') => Buffer.from(text).toString(encoding);
+const base64 = (text: string, encoding: 'base64' | 'base64url' = 'base64') =>
+  Buffer.from(text).toString(encoding);
 
 describe('a key that the API repeats in its message', () => {
   it.each([
@@ -29,7 +30,8 @@ describe('a key that the API repeats in its message', () => {
       const shown = hidden(base64(`${before}${key} and more`));
       expect(shown).toContain('[key]');
       const telling = Buffer.from(shown.replace('[key]', '    '), 'base64').toString('latin1');
-      for (let at = 0; at + 6 <= key.length; at += 1) expect(telling).not.toContain(key.slice(at, at + 6));
+      for (let at = 0; at + 6 <= key.length; at += 1)
+        expect(telling).not.toContain(key.slice(at, at + 6));
     },
   );
 
@@ -40,10 +42,17 @@ describe('a key that the API repeats in its message', () => {
   });
 
   it('is never left with 12 of its first characters, wherever they stand', () => {
-    const anyKey = fc.string({ unit: fc.constantFrom(...Array.from('abcXYZ019-_/+.')), minLength: 12, maxLength: 60 });
+    const anyKey = fc.string({
+      unit: fc.constantFrom(...Array.from('abcXYZ019-_/+.')),
+      minLength: 12,
+      maxLength: 60,
+    });
     fc.assert(
       fc.property(anyKey, fc.string(), fc.string(), fc.nat(48), (one, before, after, more) => {
-        const shown = withoutSecret(`${before}${one.slice(0, 12 + more).toUpperCase()}${after}`, one);
+        const shown = withoutSecret(
+          `${before}${one.slice(0, 12 + more).toUpperCase()}${after}`,
+          one,
+        );
         expect(shown.toLowerCase()).not.toContain(one.slice(0, 12).toLowerCase());
       }),
     );

@@ -15,7 +15,9 @@ import { projectRoot } from '../support/worker-process.ts';
 
 const folder = join(projectRoot, 'deploy');
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
-const yamlFiles = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.ya?ml$/.test(name));
+const yamlFiles = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  /\.ya?ml$/.test(name),
+);
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the tests look at documents of many forms
 type Resource = any;
@@ -24,7 +26,9 @@ type Resource = any;
 function documentsOf(name: string): Resource[] {
   const documents = parseAllDocuments(read(name), { merge: true });
   if ('empty' in documents) return [];
-  const problems = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings].map(({ message }) => message));
+  const problems = documents.flatMap(({ errors, warnings }) =>
+    [...errors, ...warnings].map(({ message }) => message),
+  );
   expect({ name, problems }).toEqual({ name, problems: [] });
   return documents.map((document) => document.toJS());
 }
@@ -38,7 +42,10 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
-/** Loads a configuration of an example. Its secrets are in files that exist only where it is deployed. */
+/**
+ * Loads a configuration of an example. Its secrets are in files that exist only where it is
+ * deployed.
+ */
 function configOf(text: string, environment: Record<string, string> = {}): Config {
   writeFileSync(join(place, 'secret'), 'a-secret-of-a-test');
   const here = (value: string): string =>
@@ -46,8 +53,11 @@ function configOf(text: string, environment: Record<string, string> = {}): Confi
       .replace('wholesale.example.com', 'api.example.com')
       .replaceAll(/\/(run\/secrets\/\S+|etc\/order-sync\/wholesale_key)/g, join(place, 'secret'));
   writeFileSync(join(place, 'order-sync.yaml'), here(text));
-  const variables = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, here(value)]));
-  return loadConfig({ file: join(place, 'order-sync.yaml'), cwd: place, environment: variables }).config;
+  const variables = Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, here(value)]),
+  );
+  return loadConfig({ file: join(place, 'order-sync.yaml'), cwd: place, environment: variables })
+    .config;
 }
 
 const pathsOf = ({ dataDir, intake, results, reference }: Config): readonly string[] => {
@@ -55,7 +65,10 @@ const pathsOf = ({ dataDir, intake, results, reference }: Config): readonly stri
   return [dataDir, inbox, work, archive, rejected, results.folder, reference.progressFolder];
 };
 
-/** What is wrong with a command of an example: its name or its options; null when all exist. Nothing runs. */
+/**
+ * What is wrong with a command of an example: its name or its options; null when all exist. Nothing
+ * runs.
+ */
 function problemOf([name = '', ...rest]: readonly string[]): string | null {
   const command = program.commands.find((known) => known.name() === name);
   if (command === undefined) return `there is no command ${name}`;
@@ -100,7 +113,9 @@ describe('deploy/compose.yaml', () => {
       baseUrl: 'http://sandbox:8090',
     });
     expect(compose.services.sandbox.command).toContain('0.0.0.0:8090');
-    const volumes = compose.services['order-sync'].volumes.map((volume: string) => volume.split(':')[1]);
+    const volumes = compose.services['order-sync'].volumes.map(
+      (volume: string) => volume.split(':')[1],
+    );
     for (const path of pathsOf(config)) expect(volumes).toContain(`/${path.split('/')[1] ?? ''}`);
   });
 
@@ -111,9 +126,16 @@ describe('deploy/compose.yaml', () => {
 
 describe('deploy/kubernetes/', () => {
   const resources = yamlFiles.filter((name) => name.startsWith('kubernetes/')).flatMap(documentsOf);
-  const pods = resources.flatMap(({ spec }) => (spec?.template === undefined ? [] : [spec.template.spec]));
-  const containersOf = (pod: Resource): readonly Resource[] => [...(pod.initContainers ?? []), ...pod.containers];
-  const workers = pods.flatMap(containersOf).filter(({ image: name }) => /\/order-sync:/.test(name));
+  const pods = resources.flatMap(({ spec }) =>
+    spec?.template === undefined ? [] : [spec.template.spec],
+  );
+  const containersOf = (pod: Resource): readonly Resource[] => [
+    ...(pod.initContainers ?? []),
+    ...pod.containers,
+  ];
+  const workers = pods
+    .flatMap(containersOf)
+    .filter(({ image: name }) => /\/order-sync:/.test(name));
   const configMap = resources.find(({ kind }) => kind === 'ConfigMap');
 
   it('mounts each path of its configuration, and only volumes and claims that are there', () => {
@@ -123,7 +145,9 @@ describe('deploy/kubernetes/', () => {
       .map(({ metadata }) => metadata.name);
     for (const pod of pods) {
       const volumes = new Set(pod.volumes.map(({ name }: { name: string }) => name));
-      const claimed = pod.volumes.flatMap((volume: Resource) => volume.persistentVolumeClaim?.claimName ?? []);
+      const claimed = pod.volumes.flatMap(
+        (volume: Resource) => volume.persistentVolumeClaim?.claimName ?? [],
+      );
       expect(claims).toEqual(expect.arrayContaining(claimed));
       for (const { volumeMounts } of containersOf(pod)) {
         for (const { name } of volumeMounts) expect(volumes).toContain(name);
@@ -134,7 +158,9 @@ describe('deploy/kubernetes/', () => {
         env.map(({ name, value }: { name: string; value: string }) => [name, value]),
       );
       const config = configOf(configMap.data['order-sync.yaml'], { ...image, ...variables });
-      const mounted: string[] = volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
+      const mounted: string[] = volumeMounts.map(
+        ({ mountPath }: { mountPath: string }) => mountPath,
+      );
       for (const path of pathsOf(config)) expect(mounted).toContain(`/${path.split('/')[1] ?? ''}`);
       for (const value of Object.values<string>(variables))
         expect(mounted.some((at) => value.replace('file:', '').startsWith(`${at}/`))).toBe(true);
@@ -156,7 +182,10 @@ describe('deploy/kubernetes/', () => {
 
   it('runs every container closed: not root, no capability, a read-only root', () => {
     for (const pod of pods) {
-      expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } });
+      expect(pod).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true },
+      });
       for (const container of containersOf(pod)) {
         expect(container).toMatchObject({
           securityContext: {
@@ -171,17 +200,23 @@ describe('deploy/kubernetes/', () => {
 
   it('runs one worker at a time, starts the sidecar first, and starts commands that exist', () => {
     const sets = resources.filter(({ kind }) => kind === 'StatefulSet');
-    const services = resources.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name);
+    const services = resources
+      .filter(({ kind }) => kind === 'Service')
+      .map(({ metadata }) => metadata.name);
     // A Deployment would start a second pod beside one of a lost node.
     expect(sets.map(({ spec }) => [spec.replicas, spec.serviceName])).toEqual([
       [1, services[0]],
       [1, services[1]],
     ]);
     const sidecar = sets.find(({ metadata }) => metadata.name === 'shop').spec;
-    expect(sidecar.template.spec.initContainers).toMatchObject([{ name: 'order-sync', restartPolicy: 'Always' }]);
+    expect(sidecar.template.spec.initContainers).toMatchObject([
+      { name: 'order-sync', restartPolicy: 'Always' },
+    ]);
     for (const { args, ...container } of workers) {
       expect(problemOf(args)).toBeNull();
-      const probes = ['startupProbe', 'livenessProbe', 'readinessProbe'].flatMap((name) => container[name] ?? []);
+      const probes = ['startupProbe', 'livenessProbe', 'readinessProbe'].flatMap(
+        (name) => container[name] ?? [],
+      );
       for (const { exec } of probes)
         expect(exec.command.join(' ')).toMatch(/^node \/app\/bin\/health\.js --(live|ready)$/);
     }
@@ -197,14 +232,19 @@ describe('deploy/systemd/', () => {
     const text = read('systemd/order-sync.service');
     expect(text).toContain('StateDirectory=order-sync\n');
     expect(config().dataDir).toBe('/var/lib/order-sync');
-    const [, path = '', command = ''] = /^ExecStart=.*node_modules\/order-sync\/(\S+) (\S+)$/m.exec(text) ?? [];
+    const [, path = '', command = ''] =
+      /^ExecStart=.*node_modules\/order-sync\/(\S+) (\S+)$/m.exec(text) ?? [];
     expect(existsSync(join(projectRoot, path))).toBe(true);
     expect(problemOf([command])).toBeNull();
-    expect(Number(/TimeoutStopSec=(\d+)/.exec(text)?.[1]) * 1000).toBeGreaterThan(stopGraceMs + 2000);
+    expect(Number(/TimeoutStopSec=(\d+)/.exec(text)?.[1]) * 1000).toBeGreaterThan(
+      stopGraceMs + 2000,
+    );
   });
 
   it.skipIf(!hasTool)('has nothing that systemd-analyze finds, and little exposure', () => {
-    const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', unit], { encoding: 'utf8' });
+    const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', unit], {
+      encoding: 'utf8',
+    });
     const exposure = /Overall exposure level for order-sync\.service: ([\d.]+)/.exec(stdout)?.[1];
     expect(Number(exposure)).toBeLessThanOrEqual(2);
     const { stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
@@ -230,16 +270,25 @@ describe('deploy/caddy/ and deploy/litestream/', () => {
     expect(caddyfile).toContain(`@own path ${controlPath.replace(/[^/]+$/, '*')} `);
   });
 
-  it.skipIf(spawnSync('caddy', ['version']).status !== 0)('is a Caddyfile that Caddy accepts and has formatted', () => {
-    const file = join(folder, 'caddy/Caddyfile');
-    const run = (...args: string[]) =>
-      spawnSync('caddy', args, { encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: place } });
-    const validated = run('validate', '--adapter', 'caddyfile', '--config', file);
-    expect({ status: validated.status, error: validated.status === 0 ? '' : validated.stderr }).toMatchObject({
-      error: '',
-    });
-    expect(run('fmt', file).stdout).toBe(caddyfile);
-  });
+  it.skipIf(spawnSync('caddy', ['version']).status !== 0)(
+    'is a Caddyfile that Caddy accepts and has formatted',
+    () => {
+      const file = join(folder, 'caddy/Caddyfile');
+      const run = (...args: string[]) =>
+        spawnSync('caddy', args, {
+          encoding: 'utf8',
+          env: { PATH: process.env['PATH'], HOME: place },
+        });
+      const validated = run('validate', '--adapter', 'caddyfile', '--config', file);
+      expect({
+        status: validated.status,
+        error: validated.status === 0 ? '' : validated.stderr,
+      }).toMatchObject({
+        error: '',
+      });
+      expect(run('fmt', file).stdout).toBe(caddyfile);
+    },
+  );
 
   it('copy the database of the service', () => {
     const [{ dbs }] = documentsOf('litestream/litestream.yml');

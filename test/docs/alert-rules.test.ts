@@ -11,7 +11,11 @@ const rulesSchema = z.object({
   groups: z.array(
     z.object({
       rules: z.array(
-        z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ runbook_url: z.string() }) }),
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          annotations: z.object({ runbook_url: z.string() }),
+        }),
       ),
     }),
   ),
@@ -20,7 +24,9 @@ const rules = rulesSchema
   .parse(parse(read('deploy/prometheus/order-sync.rules.yml')))
   .groups.flatMap((group) => group.rules);
 const dashboardSchema = z.object({
-  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
+  panels: z.array(
+    z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) }),
+  ),
 });
 
 /** The names of all series that the worker has, also of those that have no value yet. */
@@ -30,19 +36,24 @@ async function knownSeries(): Promise<ReadonlySet<string>> {
   return new Set([...text.matchAll(/^(?:# TYPE )?([a-z_]\w*)[{ ]/gm)].map(([, name = '']) => name));
 }
 
-const seriesIn = (expr: string): string[] => expr.match(/\b(?:order_sync|nodejs|process)_\w+/g) ?? [];
+const seriesIn = (expr: string): string[] =>
+  expr.match(/\b(?:order_sync|nodejs|process)_\w+/g) ?? [];
 
 describe('the alert rules', () => {
   it('have a section in the runbook each, and the runbook has no other', () => {
     const sections = [...read('docs/runbook.md').matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
     expect(sections).toEqual(rules.map(({ alert }) => alert));
     for (const { alert, annotations } of rules)
-      expect(annotations.runbook_url).toBe(`{{ $externalLabels.order_sync_docs }}/runbook.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(
+        `{{ $externalLabels.order_sync_docs }}/runbook.md#${alert.toLowerCase()}`,
+      );
   });
 
   it('use only metrics that exist', async () => {
     const known = await knownSeries();
-    expect(rules.flatMap(({ expr }) => seriesIn(expr)).filter((name) => !known.has(name))).toEqual([]);
+    expect(rules.flatMap(({ expr }) => seriesIn(expr)).filter((name) => !known.has(name))).toEqual(
+      [],
+    );
   });
 });
 

@@ -8,7 +8,10 @@ const exists = (path: string): boolean => existsSync(join(projectRoot, path));
 
 it('every path of docs/architecture.md exists below src/', () => {
   const page = read('docs/architecture.md');
-  const table = page.slice(page.indexOf('## Where is what'), page.indexOf('## What holds it together'));
+  const table = page.slice(
+    page.indexOf('## Where is what'),
+    page.indexOf('## What holds it together'),
+  );
   const paths = [...table.matchAll(/`([a-z][\w.-]*\/[\w./-]*)`/g)].map(([, path = '']) => path);
   expect(paths.length).toBeGreaterThan(40);
   expect(paths.filter((path) => path !== 'src/' && !exists(join('src', path)))).toEqual([]);
@@ -18,7 +21,10 @@ it('every source file and test that a page names exists', () => {
   const modules = readdirSync(join(projectRoot, 'src'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
-  const named = new RegExp(`\`((?:test|src|${modules.join('|')})/[\\w./-]+\\.(?:ts|js|sql))\``, 'g');
+  const named = new RegExp(
+    `\`((?:test|src|${modules.join('|')})/[\\w./-]+\\.(?:ts|js|sql))\``,
+    'g',
+  );
   const missing = pages().flatMap((page) =>
     [...read(page).matchAll(named)]
       .map(([, path = '']) => path)

@@ -1,7 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { attentionReasons, holdsUp, whatToDo, type AttentionReason } from '../../src/core/operator/attention.ts';
+import {
+  attentionReasons,
+  holdsUp,
+  whatToDo,
+  type AttentionReason,
+} from '../../src/core/operator/attention.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/review.md');
 const begin = '<!-- attention: begin -->';

@@ -1,7 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configKeys, isLive, type ConfigKey, type SchemaNode } from '../../src/config/schema-tree.ts';
+import {
+  configKeys,
+  isLive,
+  type ConfigKey,
+  type SchemaNode,
+} from '../../src/config/schema-tree.ts';
 import { pages, projectRoot } from './shell-commands.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/config.md');
@@ -11,7 +16,8 @@ const all = configKeys();
 /** What a value may be; nothing for a text. */
 function typeOf(node: SchemaNode): string {
   if (node.enum !== undefined) return node.enum.map((value) => `\`${String(value)}\``).join('/');
-  if (node.minimum !== undefined && node.maximum !== undefined) return `${node.minimum}–${node.maximum}`;
+  if (node.minimum !== undefined && node.maximum !== undefined)
+    return `${node.minimum}–${node.maximum}`;
   const name: Record<string, string> = {
     boolean: '`true`/`false`',
     integer: 'number',
@@ -33,12 +39,16 @@ function secretOf({ node }: ConfigKey): string {
   return node.secret === 'required' ? 'required secret' : 'secret';
 }
 
-const segments = (part: string): (string | number)[] => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]);
+const segments = (part: string): (string | number)[] =>
+  part.endsWith('[]') ? [part.slice(0, -2), 0] : [part];
 const livesOn = (path: string): string => (isLive(path.split('.').flatMap(segments)) ? ' ↻' : '');
 
 /** One line for a key: what it may be, its default, what it does. */
 function lineOf(key: ConfigKey): string {
-  const facts = [secretOf(key) || typeOf(key.node), key.node.secret === undefined ? defaultOf(key) : ''];
+  const facts = [
+    secretOf(key) || typeOf(key.node),
+    key.node.secret === undefined ? defaultOf(key) : '',
+  ];
   const shown = facts.filter((fact) => fact !== '').join(', ');
   return `${livesOn(key.path)}${shown === '' ? '' : ` (${shown})`}: ${key.node.description ?? ''}`;
 }
@@ -46,19 +56,25 @@ function lineOf(key: ConfigKey): string {
 const woocommerce = 'intake.webhook.woocommerce[].';
 const shopify = 'intake.webhook.shopify[].';
 
-/** Every key as the schema has it. Both kinds of shop have most keys in common: those stand once, under `<shop>`. */
+/**
+ * Every key as the schema has it. Both kinds of shop have most keys in common: those stand once,
+ * under `<shop>`.
+ */
 function renderKeys(): string {
   // A section that is always there has nothing to say beside its keys.
   const shown = all.filter(
-    ({ node, required }) => node.properties === undefined || (!required && node.default === undefined),
+    ({ node, required }) =>
+      node.properties === undefined || (!required && node.default === undefined),
   );
   const lines = new Map(shown.map((key) => [key.path, lineOf(key)]));
   const isCommon = (path: string): boolean =>
-    path.startsWith(woocommerce) && lines.get(path) === lines.get(path.replace(woocommerce, shopify));
+    path.startsWith(woocommerce) &&
+    lines.get(path) === lines.get(path.replace(woocommerce, shopify));
   return [...lines]
     .filter(([path]) => !(path.startsWith(shopify) && isCommon(path.replace(shopify, woocommerce))))
     .map(
-      ([path, line]) => `- \`${isCommon(path) ? path.replace(woocommerce, 'intake.webhook.<shop>[].') : path}\`${line}`,
+      ([path, line]) =>
+        `- \`${isCommon(path) ? path.replace(woocommerce, 'intake.webhook.<shop>[].') : path}\`${line}`,
     )
     .join('\n');
 }
@@ -91,6 +107,8 @@ describe('docs/config.md', () => {
   });
 
   it('leaves no key without a word on what it does', () => {
-    expect(all.filter(({ node }) => (node.description ?? '') === '').map(({ path }) => path)).toEqual([]);
+    expect(
+      all.filter(({ node }) => (node.description ?? '') === '').map(({ path }) => path),
+    ).toEqual([]);
   });
 });

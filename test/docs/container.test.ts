@@ -93,7 +93,12 @@ describe('the compose example for production', () => {
   const worker = compose.services['order-sync'];
 
   it('gives the worker no unneeded rights, and no more memory and processes than it needs', () => {
-    const bounds = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], tmpfs: ['/tmp'] };
+    const bounds = {
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      tmpfs: ['/tmp'],
+    };
     const trial = parse(read('deploy/compose.yaml'), { merge: true }).services;
     for (const service of [worker, trial['order-sync'], trial.sandbox]) {
       expect(service).toMatchObject({ ...bounds, mem_limit: '256m', pids_limit: 64 });
@@ -101,7 +106,10 @@ describe('the compose example for production', () => {
   });
 
   it('needs no shop to start', () => {
-    expect(compose.services.shop).toMatchObject({ profiles: ['shop'], image: '${SHOP_IMAGE:-your-shop}' });
+    expect(compose.services.shop).toMatchObject({
+      profiles: ['shop'],
+      image: '${SHOP_IMAGE:-your-shop}',
+    });
   });
 
   it('gives the shop the folders of orders, and not the database', () => {
@@ -110,7 +118,10 @@ describe('the compose example for production', () => {
 
   it('configures a worker with every path in a volume', () => {
     const cwd = folderWith({
-      'order-sync.yaml': read('deploy/production/order-sync.yaml').replace('wholesale.example.com', 'api.example.com'),
+      'order-sync.yaml': read('deploy/production/order-sync.yaml').replace(
+        'wholesale.example.com',
+        'api.example.com',
+      ),
     });
     const dataDir = /ORDER_SYNC__DATA_DIR=(\S+)/.exec(of(lastStage, 'ENV').join(' '))?.[1];
     const { config } = loadConfig({
@@ -124,11 +135,14 @@ describe('the compose example for production', () => {
     });
     const [{ inbox, work, archive, rejected } = expect.unreachable()] = config.intake.folders;
     expect(config.databasePath).toMatch(/^\/data\//);
-    for (const path of [inbox, work, archive, rejected, config.results.folder]) expect(path).toMatch(/^\/orders\//);
+    for (const path of [inbox, work, archive, rejected, config.results.folder])
+      expect(path).toMatch(/^\/orders\//);
     expect(config.reference.secretFile).toBe('/run/secrets/reference_secret');
     // Secrets cannot be written, and the data volume may be restored.
     const folders = worker.volumes.map((volume: string) => volume.split(':')[1]);
-    expect(folders).toEqual(expect.arrayContaining(['/data', '/orders', config.reference.progressFolder]));
+    expect(folders).toEqual(
+      expect.arrayContaining(['/data', '/orders', config.reference.progressFolder]),
+    );
     expect(config.reference.progressFolder).not.toMatch(/^\/data/);
   });
 

@@ -7,12 +7,19 @@ import { schedules } from '../../src/buying/decision/retry-schedule.ts';
 import { wholesaleErrors } from '../../src/core/answers/wholesale-errors.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/decision-table.md');
-const columns: readonly Column[] = ['clean', 'outcomeUnknown', 'cancelClean', 'cancelOutcomeUnknown'];
+const columns: readonly Column[] = [
+  'clean',
+  'outcomeUnknown',
+  'cancelClean',
+  'cancelOutcomeUnknown',
+];
 
 const meanings: Record<OutcomeRow, string> = {
-  accepted: '2xx: a complete JSON object without `error` in which an order is recognised; what it repeats is ours',
+  accepted:
+    '2xx: a complete JSON object without `error` in which an order is recognised; what it repeats is ours',
   answer_mismatch: '2xx, but it repeats another reference or product, or a larger quantity',
-  unreadable_success: '2xx that is empty, HTML, cut off, no JSON object, or in which no order is recognised',
+  unreadable_success:
+    '2xx that is empty, HTML, cut off, no JSON object, or in which no order is recognised',
   redirect: '3xx; never followed',
   invalid_key: '401',
   account_not_allowed: '403',
@@ -65,7 +72,8 @@ function render(): string {
       `| \`${row}\` | ${meanings[row]} | ${columns.map((column) => cellText(decisionTable[row][column])).join(' | ')} |`,
   );
   const delays = Object.entries(schedules).map(
-    ([name, { stepsMs, spread }]) => `- ${name}: ${stepsMs.map((ms) => ms / 1000).join(', ')} s (±${spread * 100} %)`,
+    ([name, { stepsMs, spread }]) =>
+      `- ${name}: ${stepsMs.map((ms) => ms / 1000).join(', ')} s (±${spread * 100} %)`,
   );
   return `# What each outcome does
 
@@ -142,6 +150,7 @@ it('the page of the decision table shows the table that the worker runs on', () 
 
 it('every code of Spec 7 has a row of its own', () => {
   const rows = new Set<string>(outcomeRows);
-  const named = (code: string): boolean => rows.has(code) || (code === 'invalid_plan' && rows.has('plan_unknown'));
+  const named = (code: string): boolean =>
+    rows.has(code) || (code === 'invalid_plan' && rows.has('plan_unknown'));
   expect(wholesaleErrors.filter((row) => row.code !== null && !named(row.code))).toEqual([]);
 });

@@ -8,10 +8,9 @@ const source = resolve(import.meta.dirname, '../../src/core/entry/states.ts');
 
 /** The comment beside each state. */
 const meanings = new Map(
-  [...readFileSync(source, 'utf8').matchAll(/^ {2}'(\w+)', \/\/ (.+)$/gm)].map(([, state, meaning]) => [
-    state,
-    meaning,
-  ]),
+  [...readFileSync(source, 'utf8').matchAll(/^ {2}'(\w+)', \/\/ (.+)$/gm)].map(
+    ([, state, meaning]) => [state, meaning],
+  ),
 );
 
 function render(): string {

@@ -31,12 +31,16 @@ function problemOf(page: string, link: string): string | null {
 
 it('every relative link of the documentation leads to a file and a heading that exist', () => {
   const problems = pages().flatMap((page) =>
-    [...read(page).matchAll(/\]\(((?!https?:)[^)\s]+)\)/g)].flatMap(([, link = '']) => problemOf(page, link) ?? []),
+    [...read(page).matchAll(/\]\(((?!https?:)[^)\s]+)\)/g)].flatMap(
+      ([, link = '']) => problemOf(page, link) ?? [],
+    ),
   );
   expect(problems).toEqual([]);
 });
 
 it('every page of the documentation can be reached from the README by one link', () => {
-  const linked = new Set([...read('README.md').matchAll(/\]\((docs\/[^)#]+)/g)].map(([, page = '']) => page));
+  const linked = new Set(
+    [...read('README.md').matchAll(/\]\((docs\/[^)#]+)/g)].map(([, page = '']) => page),
+  );
   expect(pages().filter((page) => page.startsWith('docs/') && !linked.has(page))).toEqual([]);
 });

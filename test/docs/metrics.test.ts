@@ -22,11 +22,15 @@ it('docs/metrics.md has every metric of the worker, and no other', async () => {
   await outbox.accept([line()]);
   await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   const text = await metrics.text();
-  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name, type]) => [name, type]));
+  const types = new Map(
+    [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name, type]) => [name, type]),
+  );
   const own = [...text.matchAll(/^# HELP (order_sync_\S+) (.*)$/gm)];
   const typeAndLabels = (name: string): string =>
     [types.get(name), labelsOf(name, text)].filter((part) => part !== '').join('; ');
-  const rows = own.map(([, name = '', help = '']) => `- \`${name}\` (${typeAndLabels(name)}): ${help}`).toSorted();
+  const rows = own
+    .map(([, name = '', help = '']) => `- \`${name}\` (${typeAndLabels(name)}): ${help}`)
+    .toSorted();
   const expected = `<!-- metrics -->\n${rows.join('\n')}\n<!-- /metrics -->`;
   const read = readFileSync(page, 'utf8');
   if (process.env['UPDATE_DOCS'] === '1')

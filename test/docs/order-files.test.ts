@@ -19,7 +19,9 @@ describe('docs/order-files.md', () => {
   it('show first a CSV file of three columns: a sample, of which each row is accepted', async () => {
     const [csv = ''] = examplesIn('docs/order-files.md', 'csv');
     expect(csv.split('\n')[0]?.split(',')).toHaveLength(3);
-    expect(csv.trim()).toBe(readFileSync(join(projectRoot, 'data/samples/7-three-columns.csv'), 'utf8').trim());
+    expect(csv.trim()).toBe(
+      readFileSync(join(projectRoot, 'data/samples/7-three-columns.csv'), 'utf8').trim(),
+    );
     const { lines, rejections } = await readDocument(csv, 'csv');
     expect([lines.length, rejections]).toEqual([csv.trim().split('\n').length - 1, []]);
   });

@@ -6,7 +6,10 @@ import { mutants } from '../simulation/mutants.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/reliability.md');
 
-/** The text between two comments of the page; with UPDATE_DOCS=1 it is the generated one from then on. */
+/**
+ * The text between two comments of the page; with UPDATE_DOCS=1 it is the generated one from then
+ * on.
+ */
 function shown(name: string, generated: string): string | undefined {
   const marked = new RegExp(`<!-- ${name} -->\\n([\\s\\S]*)\\n<!-- /${name} -->`);
   const text = readFileSync(page, 'utf8');

@@ -27,7 +27,9 @@ function duration(ms: number): string {
 }
 
 const delays = ({ firstMs, maxMs }: { firstMs: number; maxMs: number }): string =>
-  firstMs === maxMs ? `every ${duration(firstMs)}` : `after ${duration(firstMs)}, doubling up to ${duration(maxMs)}`;
+  firstMs === maxMs
+    ? `every ${duration(firstMs)}`
+    : `after ${duration(firstMs)}, doubling up to ${duration(maxMs)}`;
 
 function entries(count: number): string {
   return count === 1 ? '1 entry' : `${count} different entries in a row`;
@@ -40,7 +42,8 @@ function evidenceOf(rows: readonly OutcomeRow[]): string {
 
 function evidenceRow(reason: EvidenceReason): string {
   const rule = evidenceRules[reason];
-  const family = rule.familyEntries === null ? '' : `; the family after ${rule.familyEntries} of two products`;
+  const family =
+    rule.familyEntries === null ? '' : `; the family after ${rule.familyEntries} of two products`;
   const cells = [
     `\`${reason}\``,
     reason === 'unread_fields'
@@ -62,7 +65,9 @@ function denied(row: OutcomeRow): PauseKind | null {
 
 const denialRow = (row: OutcomeRow): string[] => {
   const scope = denied(row);
-  return scope === null ? [] : [`| \`${row}\` | ${scope}, at once | a probe ${delays(delaysOf(row))} |`];
+  return scope === null
+    ? []
+    : [`| \`${row}\` | ${scope}, at once | a probe ${delays(delaysOf(row))} |`];
 };
 
 function render(): string {

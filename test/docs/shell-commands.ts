@@ -36,7 +36,10 @@ export function documentedCommands(): ShellCommand[] {
   );
 }
 
-/** The commands of a block: one a line. A line that ends with a backslash or within quotes continues. */
+/**
+ * The commands of a block: one a line. A line that ends with a backslash or within quotes
+ * continues.
+ */
 function commandsOf(block: string): string[] {
   const commands: string[] = [];
   let open = '';

@@ -8,7 +8,9 @@ it('a worker posts an alert about a paid line that was refused, none again after
 }, async () => {
   const receiver = await Receiver.open(takes);
   onTestFinished(() => receiver.close());
-  const world = await WorkerWithFakeApi.open({ variants: { odd: { behaviour: refuses(422, 'order_refused') } } });
+  const world = await WorkerWithFakeApi.open({
+    variants: { odd: { behaviour: refuses(422, 'order_refused') } },
+  });
   const { installation } = world;
   installation.configure((config) => {
     config.alerts = [{ name: 'ops', url: receiver.url }];
@@ -22,7 +24,12 @@ it('a worker posts an alert about a paid line that was refused, none again after
   expect(alert.data).toMatchObject({
     instance: 'test-shop',
     firing: [
-      { condition: 'rejected', count: 1, link: null, examples: [{ order_id: 'first-1', code: 'order_refused' }] },
+      {
+        condition: 'rejected',
+        count: 1,
+        link: null,
+        examples: [{ order_id: 'first-1', code: 'order_refused' }],
+      },
     ],
   });
   expect(await second.end('SIGTERM')).toBe(0);

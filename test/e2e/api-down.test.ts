@@ -17,7 +17,8 @@ async function comeBack(api: FakeApi): Promise<void> {
   if (!api.isListening) await api.listen();
 }
 
-const waited = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
+const waited = (ms: number): Promise<void> =>
+  new Promise((resolve) => void setTimeout(resolve, ms));
 
 describe('an API that', () => {
   it.each(outages)(
@@ -33,9 +34,15 @@ describe('an API that', () => {
       world.order('card', pending, { variant: 'card' });
       await world.untilPaused('account', 'api_unreachable');
       // Intake has taken in everything, and the calls that were under way are over.
-      const count = (): number => Object.values(world.states('card')).reduce((sum, n) => sum + n, 0);
-      await world.until(() => count() === pending && world.states('card')['sending'] === undefined, 60_000);
-      await worker.line((line) => line.msg === 'order file accepted' && line['accepted'] === pending);
+      const count = (): number =>
+        Object.values(world.states('card')).reduce((sum, n) => sum + n, 0);
+      await world.until(
+        () => count() === pending && world.states('card')['sending'] === undefined,
+        60_000,
+      );
+      await worker.line(
+        (line) => line.msg === 'order file accepted' && line['accepted'] === pending,
+      );
       const attempts = (): number =>
         world.installation.query<{ n: number }>('SELECT count(*) AS n FROM attempt_log')[0]?.n ?? 0;
       const before = { attempts: attempts(), lines: worker.log.length, calls: api.log.all.length };
@@ -43,9 +50,13 @@ describe('an API that', () => {
       // What is looked up after a call without an answer waits, too.
       expect(attempts() - before.attempts).toBe(0);
       // Only probes, from one second on, doubled up to a minute; each is up to two calls.
-      expect(api.log.all.length - before.calls).toBeLessThanOrEqual(20 + (2 * downMs) / (54_000 * timeScale));
+      expect(api.log.all.length - before.calls).toBeLessThanOrEqual(
+        20 + (2 * downMs) / (54_000 * timeScale),
+      );
       // A reminder every five minutes, and what ends of the calls that were under way.
-      expect(worker.log.length - before.lines).toBeLessThanOrEqual(8 + Math.ceil(downMs / (300_000 * timeScale)));
+      expect(worker.log.length - before.lines).toBeLessThanOrEqual(
+        8 + Math.ceil(downMs / (300_000 * timeScale)),
+      );
       expect((await world.health()).status).toBe('warn');
       expect(await world.ask('queue', 'status', '--explain')).toContain('api_unreachable');
       // Intake still takes in orders.
@@ -62,8 +73,12 @@ describe('an API that', () => {
       const some = Math.min(pending, 100);
       await world.until(() => (world.states('card')['fulfilled'] ?? 0) >= some);
       expect(api.ledger.sold('card')).toBeGreaterThan(some);
-      await world.until(async () => !(await world.pauses()).some((pause) => pause.includes('api_unreachable')));
-      expect(worker.log.filter((line) => line.msg.includes('api_unreachable')).length).toBeLessThanOrEqual(6);
+      await world.until(
+        async () => !(await world.pauses()).some((pause) => pause.includes('api_unreachable')),
+      );
+      expect(
+        worker.log.filter((line) => line.msg.includes('api_unreachable')).length,
+      ).toBeLessThanOrEqual(6);
     },
   );
 });

@@ -1,35 +1,64 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Installation } from '../support/worker-process.ts';
 
 const header = 'order_id,line_id,type,variant,plan,iccid,quantity,days,currency';
-const row = (id: string, changes: { quantity?: string; variant?: string; currency?: string } = {}): string =>
+const row = (
+  id: string,
+  changes: { quantity?: string; variant?: string; currency?: string } = {},
+): string =>
   `${id},1,gift_card_order,${changes.variant ?? 'steam-usd-5'},,,${changes.quantity ?? '1'},,${changes.currency ?? 'USD'}`;
 const csv = (...rows: string[]): string => `${[header, ...rows].join('\n')}\n`;
 const line = '{"line_id":"1","type":"gift_card_order","variant":"steam-usd-5","quantity":1}';
-const order = (id: string, lines = line): string => `{"order_id":"${id}","currency":"USD","lines":[${lines}]}`;
-const topup = (iccid: string): string => `{"line_id":"1","type":"esim_topup","plan":"p","iccid":${iccid}}`;
+const order = (id: string, lines = line): string =>
+  `{"order_id":"${id}","currency":"USD","lines":[${lines}]}`;
+const topup = (iccid: string): string =>
+  `{"line_id":"1","type":"esim_topup","plan":"p","iccid":${iccid}}`;
 
 interface BadInput {
   readonly what: string;
   readonly file: string;
   /** The bytes of the file, or a function that puts it into the inbox. */
   readonly content: string | Uint8Array | ((path: string) => void);
-  /** The code of the report about the file, or the codes about its lines; none: the file is accepted. */
+  /**
+   * The code of the report about the file, or the codes about its lines; none: the file is
+   * accepted.
+   */
   readonly refused?: string | readonly string[];
   /** The orders of the file that are bought all the same. */
   readonly bought?: readonly string[];
 }
 
-/** Contents and kinds of file that a shop, an editor or a spreadsheet may write, with the expected report. */
+/**
+ * Contents and kinds of file that a shop, an editor or a spreadsheet may write, with the expected
+ * report.
+ */
 const inputs: readonly BadInput[] = [
   { what: 'nothing', file: 'empty.csv', content: '', refused: 'empty' },
   { what: 'a header alone', file: 'header.csv', content: `${header}\n`, refused: 'no_orders' },
-  { what: 'a byte order mark', file: 'bom.csv', content: `\uFEFF${csv(row('bom'))}`, bought: ['bom'] },
-  { what: 'a byte order mark in JSON', file: 'bom.json', content: `\uFEFF${order('bom-json')}`, bought: ['bom-json'] },
+  {
+    what: 'a byte order mark',
+    file: 'bom.csv',
+    content: `\uFEFF${csv(row('bom'))}`,
+    bought: ['bom'],
+  },
+  {
+    what: 'a byte order mark in JSON',
+    file: 'bom.json',
+    content: `\uFEFF${order('bom-json')}`,
+    bought: ['bom-json'],
+  },
   {
     what: 'UTF-16',
     file: 'utf16.csv',
@@ -48,7 +77,12 @@ const inputs: readonly BadInput[] = [
     content: Buffer.from(csv(row('café')), 'latin1'),
     refused: 'encoding_not_utf8',
   },
-  { what: 'a NUL', file: 'nul.csv', content: csv(row('n1'), `${row('n2')}\0`), refused: 'nul_bytes' },
+  {
+    what: 'a NUL',
+    file: 'nul.csv',
+    content: csv(row('n1'), `${row('n2')}\0`),
+    refused: 'nul_bytes',
+  },
   {
     what: 'blocks of zeros after a power loss',
     file: 'zeros.ndjson',
@@ -61,7 +95,12 @@ const inputs: readonly BadInput[] = [
     content: csv(row('crlf')).replaceAll('\n', '\r\n'),
     bought: ['crlf'],
   },
-  { what: 'lines that end in CR', file: 'cr.csv', content: csv(row('cr')).replaceAll('\n', '\r'), bought: ['cr'] },
+  {
+    what: 'lines that end in CR',
+    file: 'cr.csv',
+    content: csv(row('cr')).replaceAll('\n', '\r'),
+    bought: ['cr'],
+  },
   {
     what: 'a whole last line without a newline',
     file: 'whole.csv',
@@ -80,7 +119,12 @@ const inputs: readonly BadInput[] = [
     content: `${order('c1')}\n${order('c2').slice(0, -5)}`,
     refused: 'truncated_tail',
   },
-  { what: 'a cut JSON', file: 'cut.json', content: order('c1').slice(0, -1), refused: 'invalid_json' },
+  {
+    what: 'a cut JSON',
+    file: 'cut.json',
+    content: order('c1').slice(0, -1),
+    refused: 'invalid_json',
+  },
   {
     what: 'a quote that is never closed',
     file: 'quote.csv',
@@ -108,7 +152,8 @@ const inputs: readonly BadInput[] = [
   {
     what: 'several rows of one order without line ids',
     file: 'several.csv',
-    content: 'order_id,variant,currency\nseveral,steam-usd-5,USD\none,steam-usd-5,USD\nseveral,steam-usd-5,USD\n',
+    content:
+      'order_id,variant,currency\nseveral,steam-usd-5,USD\none,steam-usd-5,USD\nseveral,steam-usd-5,USD\n',
     refused: ['missing_field', 'missing_field'],
     bought: ['one'],
   },
@@ -130,7 +175,12 @@ const inputs: readonly BadInput[] = [
     content: `${header},not_aftr\n${row('t')},\n`,
     refused: 'unknown_column',
   },
-  { what: 'an extension that nobody knows', file: 'orders.xlsx', content: 'PK', refused: 'unknown_extension' },
+  {
+    what: 'an extension that nobody knows',
+    file: 'orders.xlsx',
+    content: 'PK',
+    refused: 'unknown_extension',
+  },
   {
     what: 'more than 64 MiB',
     file: 'huge.csv',
@@ -164,7 +214,12 @@ const inputs: readonly BadInput[] = [
     content: (path) => void execFileSync('mkfifo', [path]),
     refused: 'not_a_regular_file',
   },
-  { what: 'a name of 255 bytes', file: `${'x'.repeat(251)}.csv`, content: csv(row('longname')), bought: ['longname'] },
+  {
+    what: 'a name of 255 bytes',
+    file: `${'x'.repeat(251)}.csv`,
+    content: csv(row('longname')),
+    bought: ['longname'],
+  },
   {
     what: 'a name that looks like a way out',
     file: 'a\\..\\..%2f..csv',
@@ -247,7 +302,12 @@ const inputs: readonly BadInput[] = [
     refused: ['wrong_cell_count', 'wrong_cell_count'],
     bought: ['k3'],
   },
-  { what: 'a line twice in one file, the same', file: 'again.csv', content: csv(row('ag'), row('ag')), bought: ['ag'] },
+  {
+    what: 'a line twice in one file, the same',
+    file: 'again.csv',
+    content: csv(row('ag'), row('ag')),
+    bought: ['ag'],
+  },
   {
     what: 'a line twice in one file, other content',
     file: 'other.csv',
@@ -324,7 +384,8 @@ beforeAll(async () => {
   const until = performance.now() + 60_000;
   // Also the CSV results of the order files that are CSV.
   const csvResults = join(installation.folder, 'results/files');
-  const isDone = (): boolean => installation.results().size >= orders.size && existsSync(csvResults);
+  const isDone = (): boolean =>
+    installation.results().size >= orders.size && existsSync(csvResults);
   while (!isDone() && performance.now() < until) await delay(50);
   await worker.end('SIGTERM');
   const rejected = join(installation.folder, 'rejected');
@@ -339,21 +400,31 @@ describe('a worker that gets wrong files', () => {
     '$what gets what it should, and nothing is sent for it',
     ({ file, content, refused, bought = [] }) => {
       const codes = reports
-        .filter((report) => report.file === file || (file.length > 200 && report.file.startsWith('xxx')))
-        .map((report) => (report.code === 'lines_not_accepted' ? report.lines?.map(({ code }) => code) : report.code));
+        .filter(
+          (report) => report.file === file || (file.length > 200 && report.file.startsWith('xxx')),
+        )
+        .map((report) =>
+          report.code === 'lines_not_accepted'
+            ? report.lines?.map(({ code }) => code)
+            : report.code,
+        );
       expect(codes).toEqual(refused === undefined ? [] : [refused]);
       const sent = installation.query<{ id: string; state: string }>(
         'SELECT order_id AS id, state FROM outbox ORDER BY order_id',
       );
-      expect(sent.filter(({ id, state }) => bought.includes(id) && state === 'fulfilled').map(({ id }) => id)).toEqual(
-        bought.toSorted(),
-      );
+      expect(
+        sent
+          .filter(({ id, state }) => bought.includes(id) && state === 'fulfilled')
+          .map(({ id }) => id),
+      ).toEqual(bought.toSorted());
       // Of the orders that this file names, only the expected ones were accepted.
       const named =
         typeof content === 'string'
           ? sent.filter(({ id }) => content.includes(`${id},1,`) && !bought.includes(id))
           : [];
-      expect(named.filter(({ id }) => !inputs.some((other) => other.bought?.includes(id)))).toEqual([]);
+      expect(named.filter(({ id }) => !inputs.some((other) => other.bought?.includes(id)))).toEqual(
+        [],
+      );
     },
   );
 
@@ -373,6 +444,9 @@ describe('a worker that gets wrong files', () => {
     expect(reports.filter((report) => report.next_step.length < 10)).toEqual([]);
     expect(readdirSync(join(installation.folder, 'inbox'))).toEqual(['folder.csv']);
     expect(readdirSync(join(installation.folder, 'work'))).toEqual([]);
-    expect(readdirSync(join(installation.folder, 'results')).toSorted()).toEqual(['files', 'folder']);
+    expect(readdirSync(join(installation.folder, 'results')).toSorted()).toEqual([
+      'files',
+      'folder',
+    ]);
   });
 });

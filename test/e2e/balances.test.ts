@@ -5,7 +5,10 @@ const dear = { prices: { USD: 2000, EUR: 2000 } };
 
 describe('an order that its balance does not cover', () => {
   it('waits alone: others of the same balance are bought, and after a deposit it is, too', async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: {}, dear }, balances: { USD: 1000 } });
+    const world = await WorkerWithFakeApi.open({
+      variants: { card: {}, dear },
+      balances: { USD: 1000 },
+    });
     await world.prove({ variant: 'card' });
     world.order('dear', 1, { variant: 'dear' });
     await world.untilState('dear', 'waiting', 1);
@@ -20,8 +23,13 @@ describe('an order that its balance does not cover', () => {
     expect(world.api.ledger.sold('dear')).toBe(1);
   });
 
-  it('pauses its balance after three of them, and only that; a deposit resumes it', { timeout: 90_000 }, async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: {} }, balances: { USD: 7, EUR: 1000 } });
+  it('pauses its balance after three of them, and only that; a deposit resumes it', {
+    timeout: 90_000,
+  }, async () => {
+    const world = await WorkerWithFakeApi.open({
+      variants: { card: {} },
+      balances: { USD: 7, EUR: 1000 },
+    });
     const { api } = world;
     await world.prove({ variant: 'card' });
     world.order('usd', 20, { variant: 'card' });
@@ -40,8 +48,13 @@ describe('an order that its balance does not cover', () => {
     expect(api.ledger.orders).toHaveLength(41);
   });
 
-  it('lets the cheap ones of its balance through while three dear ones wait', { timeout: 90_000 }, async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: {}, dear }, balances: { USD: 1000 } });
+  it('lets the cheap ones of its balance through while three dear ones wait', {
+    timeout: 90_000,
+  }, async () => {
+    const world = await WorkerWithFakeApi.open({
+      variants: { card: {}, dear },
+      balances: { USD: 1000 },
+    });
     await world.prove({ variant: 'card' });
     world.order('dear', 4, { variant: 'dear' });
     await world.untilPaused('balance:USD', 'insufficient_balance');
@@ -54,12 +67,18 @@ describe('an order that its balance does not cover', () => {
 
 describe('a product without a price in the currency of the order', () => {
   it('is charged to the fallback balance of the order', async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: {}, euros: { prices: { EUR: 5 } } } });
+    const world = await WorkerWithFakeApi.open({
+      variants: { card: {}, euros: { prices: { EUR: 5 } } },
+    });
     await world.prove({ variant: 'card' });
     world.order('other', 2, { variant: 'euros', fallback: 'EUR' });
-    await world.until(() => world.installation.results().get('shop/other-2')?.state === 'completed');
-    expect(world.api.ledger.orders.filter((order) => order.product === 'euros').map((order) => order.currency)).toEqual(
-      ['EUR', 'EUR'],
+    await world.until(
+      () => world.installation.results().get('shop/other-2')?.state === 'completed',
     );
+    expect(
+      world.api.ledger.orders
+        .filter((order) => order.product === 'euros')
+        .map((order) => order.currency),
+    ).toEqual(['EUR', 'EUR']);
   });
 });

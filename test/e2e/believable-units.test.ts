@@ -11,7 +11,10 @@ interface Case {
   readonly quantity?: number;
 }
 
-const identity = ({ number, reference }: SoldOrder): Record<string, unknown> => ({ number, reference });
+const identity = ({ number, reference }: SoldOrder): Record<string, unknown> => ({
+  number,
+  reference,
+});
 const codes =
   (...all: readonly unknown[]): Case['shows'] =>
   () => ({ codes: all });
@@ -27,7 +30,9 @@ const notYet: Readonly<Record<string, Case>> = {
   'its number as the code': { shows: (order) => ({ codes: [oneCode(order.number)] }) },
   'two placeholders': { shows: codes(oneCode('PENDING'), oneCode('PENDING')), quantity: 2 },
   'a serial number alone': { shows: codes({ code: null, serial: 'S1' }) },
-  'its code, with a status that says not yet': { shows: (order) => ({ ...complete(order), status: 'pending' }) },
+  'its code, with a status that says not yet': {
+    shows: (order) => ({ ...complete(order), status: 'pending' }),
+  },
 };
 
 /** Something that a person must look at; the worker cannot find out what it means. */
@@ -35,7 +40,9 @@ const strange: Readonly<Record<string, Case>> = {
   'a code twice for one': { shows: codes(oneCode('AAAA-1111'), oneCode('AAAA-1111')) },
   'a code twice for two': { shows: codes(oneCode('BBBB-1111'), oneCode('BBBB-1111')), quantity: 2 },
   'two codes for one': { shows: codes(oneCode('CCCC-1111'), oneCode('CCCC-2222')) },
-  '20,000 codes for one': { shows: codes(...Array.from({ length: 20_000 }, (_, index) => oneCode(`DDDD-${index}`))) },
+  '20,000 codes for one': {
+    shows: codes(...Array.from({ length: 20_000 }, (_, index) => oneCode(`DDDD-${index}`))),
+  },
 };
 
 const variantsOf = (cases: Readonly<Record<string, Case>>) =>
@@ -67,7 +74,9 @@ describe('an order that was accepted', () => {
       api.log.count((call) => call.kind === 'lookup' && call.reference === reference);
     const sold = () => api.ledger.orders.filter((order) => order.product !== 'good');
     // The answer and two polls said the same.
-    await world.until(() => sold().length === all.length && sold().every((order) => polls(order.reference) >= 2));
+    await world.until(
+      () => sold().length === all.length && sold().every((order) => polls(order.reference) >= 2),
+    );
     const states = Object.fromEntries(all.map((name, index) => [name, stateOf(world, index)]));
     expect(states).toEqual(Object.fromEntries(all.map((name) => [name, 'placed'])));
     for (const order of sold()) order.show = complete;
@@ -88,8 +97,13 @@ describe('an order that was accepted', () => {
     await world.until(() => all.every((_name, index) => stateOf(world, index) === 'needs_review'));
     const attention = await world.ask('queue', 'status');
     for (const index of all.keys()) expect(attention).toContain(`case${index}-1`);
-    const shown = [attention, JSON.stringify(world.worker.log), ...(await Promise.all(all.map(ordersShow(world))))];
-    for (const text of shown) for (const code of ['AAAA-', 'BBBB-', 'CCCC-', 'DDDD-']) expect(text).not.toContain(code);
+    const shown = [
+      attention,
+      JSON.stringify(world.worker.log),
+      ...(await Promise.all(all.map(ordersShow(world)))),
+    ];
+    for (const text of shown)
+      for (const code of ['AAAA-', 'BBBB-', 'CCCC-', 'DDDD-']) expect(text).not.toContain(code);
     // Nothing of it was sent again.
     expect(world.api.ledger.orders).toHaveLength(all.length + 1);
     expect(world.api.log.count((call) => call.kind === 'order')).toBe(all.length + 1);

@@ -21,9 +21,15 @@ it('a cache that repeats a 404 for longer than the in-flight window lets nothing
     cachedAtMs ??= performance.now();
     const ageMs = performance.now() - cachedAtMs;
     if (ageMs > 3000) return answersLookups(order, key);
-    return { ...refusal(404, 'not_found'), headers: { age: String(Math.ceil(ageMs / 1000) + 1), 'x-cache': 'HIT' } };
+    return {
+      ...refusal(404, 'not_found'),
+      headers: { age: String(Math.ceil(ageMs / 1000) + 1), 'x-cache': 'HIT' },
+    };
   };
   world.order('dear', 1, { variant: 'dear', fallback: 'EUR' });
   await world.untilState('dear', 'fulfilled', 1);
-  expect(api.ledger.orders.map(({ product, currency }) => `${product} ${currency}`)).toEqual(['card USD', 'dear USD']);
+  expect(api.ledger.orders.map(({ product, currency }) => `${product} ${currency}`)).toEqual([
+    'card USD',
+    'dear USD',
+  ]);
 });

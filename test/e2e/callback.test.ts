@@ -34,7 +34,9 @@ async function installationFor(
 const written = (line: { msg: string; sink?: unknown }): boolean =>
   line.msg === 'result delivered' && line.sink === 'callback:shop';
 const deliveries = (installation: Installation) =>
-  installation.query<Record<string, unknown>>('SELECT sink, done, tries, last_error FROM delivery_log ORDER BY sink');
+  installation.query<Record<string, unknown>>(
+    'SELECT sink, done, tries, last_error FROM delivery_log ORDER BY sink',
+  );
 
 describe('the callback sink in a running worker', () => {
   it('posts the same bytes as in the folder, with a signature that the library of Standard Webhooks accepts', async () => {
@@ -42,7 +44,8 @@ describe('the callback sink in a running worker', () => {
     const installation = await installationFor(`${shop.url}/results/of/me`);
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();
-    const isWrittenBy = (sink: string) => worker.line((line) => line['sink'] === sink && line['state'] === 'completed');
+    const isWrittenBy = (sink: string) =>
+      worker.line((line) => line['sink'] === sink && line['state'] === 'completed');
     await isWrittenBy('folder');
     await isWrittenBy('callback:shop');
     const last = shop.posts.at(-1);
@@ -52,7 +55,10 @@ describe('the callback sink in a running worker', () => {
     const headers = Object.fromEntries(
       Object.entries(last?.headers ?? {}).map(([name, value]) => [name, String(value)]),
     );
-    expect(new Webhook(secret).verify(last?.body ?? '', headers)).toMatchObject({ order_id: '1', state: 'completed' });
+    expect(new Webhook(secret).verify(last?.body ?? '', headers)).toMatchObject({
+      order_id: '1',
+      state: 'completed',
+    });
     // The post contains the codes; no line of the log does.
     expect(JSON.stringify(worker.log)).not.toContain(secret);
     expect(await worker.end('SIGTERM')).toBe(0);
@@ -65,7 +71,11 @@ describe('the callback sink in a running worker', () => {
   it.each([
     ['refuses it', answers(500), 'the receiver answered 500'],
     ['does not answer', hangs, 'the receiver could not be reached: did not answer within 1500 ms'],
-    ['breaks the connection off', cutsOff, /^the receiver could not be reached: (ECONNRESET|UND_ERR_SOCKET)$/],
+    [
+      'breaks the connection off',
+      cutsOff,
+      /^the receiver could not be reached: (ECONNRESET|UND_ERR_SOCKET)$/,
+    ],
   ])('retries when the receiver %s', async (_name, answer, error) => {
     const shop = await receiver(answer, takes);
     const installation = await installationFor(shop.url);
@@ -85,9 +95,14 @@ describe('the callback sink in a running worker', () => {
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();
     const failed = await worker.line((line) => line.msg === 'a result could not be delivered');
-    expect(failed['err']).toBe('the receiver answered 307: a redirect is not followed, configure the final address');
+    expect(failed['err']).toBe(
+      'the receiver answered 307: a redirect is not followed, configure the final address',
+    );
     await worker.line(
-      (line) => line.msg === 'result delivered' && line['sink'] === 'folder' && line['state'] === 'completed',
+      (line) =>
+        line.msg === 'result delivered' &&
+        line['sink'] === 'folder' &&
+        line['state'] === 'completed',
     );
     expect(elsewhere.posts).toEqual([]);
     await worker.end('SIGTERM');
@@ -110,9 +125,14 @@ describe('the callback sink in a running worker', () => {
     const given = await worker.line(
       (line) => line.msg.startsWith('gave up delivering a result') && line['tries'] === 10,
     );
-    expect(given).toMatchObject({ sink: 'callback:shop', order_id: '1', err: 'the receiver answered 503' });
+    expect(given).toMatchObject({
+      sink: 'callback:shop',
+      order_id: '1',
+      err: 'the receiver answered 503',
+    });
     await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
-    const cli = async (...argv: string[]) => (await runHere([...argv, '--config', installation.configFile])).stdout;
+    const cli = async (...argv: string[]) =>
+      (await runHere([...argv, '--config', installation.configFile])).stdout;
     const attention = JSON.parse(await cli('queue', 'status', '--json'));
     expect(attention.attention).toMatchObject([
       {
@@ -127,9 +147,17 @@ describe('the callback sink in a running worker', () => {
     expect(await cli('orders', 'show', '1')).toContain('result (callback:shop): given up');
     expect(attention.results_due).toBe(0);
     const before = shop.posts.length;
-    expect(await cli('results', 'rewrite', '--sink', 'callback:shop', '--given-up', '--reason', 'repaired')).toContain(
-      '1',
-    );
+    expect(
+      await cli(
+        'results',
+        'rewrite',
+        '--sink',
+        'callback:shop',
+        '--given-up',
+        '--reason',
+        'repaired',
+      ),
+    ).toContain('1');
     await shop.arrived(before + 1);
     expect(await worker.end('SIGTERM')).toBe(0);
   });
@@ -164,7 +192,11 @@ describe('the callback sink in a running worker', () => {
   });
 
   it('takes over addresses, secrets and endpoints with a reload, and gives up what is due at a removed one', async () => {
-    const [old, next, more] = [await receiver(answers(500)), await receiver(takes), await receiver(takes)];
+    const [old, next, more] = [
+      await receiver(answers(500)),
+      await receiver(takes),
+      await receiver(takes),
+    ];
     const installation = await installationFor(old.url);
     const worker = installation.start();
     await worker.started();
@@ -172,7 +204,12 @@ describe('the callback sink in a running worker', () => {
     installation.configure((config) => {
       const [shop] = config.results.callbacks;
       Object.assign(shop, { url: next.url, secrets: [{ value: secret }, { value: added }] });
-      config.results.callbacks.push({ name: 'erp', url: more.url, secrets: [{ value: added }], sources: ['shop'] });
+      config.results.callbacks.push({
+        name: 'erp',
+        url: more.url,
+        secrets: [{ value: added }],
+        sources: ['shop'],
+      });
     });
     const changed = await worker.reload();
     expect(changed['need_restart']).toEqual([]);
@@ -181,7 +218,9 @@ describe('the callback sink in a running worker', () => {
     await worker.line((line) => line['sink'] === 'callback:erp' && line['state'] === 'completed');
     expect(old.posts).toEqual([]);
     const { headers, body } = next.posts.at(-1) ?? { headers: {}, body: '' };
-    const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    const given = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, String(value)]),
+    );
     for (const known of [secret, added])
       expect(new Webhook(known).verify(body, given)).toMatchObject({ order_id: '1' });
 
@@ -195,11 +234,16 @@ describe('the callback sink in a running worker', () => {
       config.results.callbacks.shift();
     });
     await worker.reload();
-    await worker.line((line) => line.msg === 'gave up deliveries to a sink that is no longer configured');
+    await worker.line(
+      (line) => line.msg === 'gave up deliveries to a sink that is no longer configured',
+    );
     const posts = old.posts.length;
     installation.drop('c.ndjson', `${order(3)}\n`);
     await worker.line(
-      (line) => line['sink'] === 'callback:erp' && line['order_id'] === '3' && line['state'] === 'completed',
+      (line) =>
+        line['sink'] === 'callback:erp' &&
+        line['order_id'] === '3' &&
+        line['state'] === 'completed',
     );
     expect(old.posts).toHaveLength(posts);
     expect(deliveries(installation).filter(({ sink }) => sink === 'callback:shop')).toHaveLength(2);
@@ -211,7 +255,12 @@ describe('the callback sink in a running worker', () => {
     const installation = await installationFor(all.url);
     installation.configure((config) => {
       const secrets = [{ value: secret }];
-      config.results.callbacks.push({ name: 'other', url: one.url, secrets, sources: ['another-shop'] });
+      config.results.callbacks.push({
+        name: 'other',
+        url: one.url,
+        secrets,
+        sources: ['another-shop'],
+      });
     });
     installation.drop('a.ndjson', `${order(1)}\n${order(2).replace('"shop"', '"another-shop"')}\n`);
     const worker = installation.start();
@@ -220,13 +269,17 @@ describe('the callback sink in a running worker', () => {
     await worker.line(isDone('callback:shop', '1'));
     await worker.line(isDone('callback:shop', '2'));
     await worker.line(isDone('callback:other', '2'));
-    expect(new Set(one.posts.map(({ body }) => JSON.parse(body).source))).toEqual(new Set(['another-shop']));
+    expect(new Set(one.posts.map(({ body }) => JSON.parse(body).source))).toEqual(
+      new Set(['another-shop']),
+    );
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
   it('posts the events that the endpoint wants, each in an envelope and once, and again when a person asks', async () => {
     const shop = await receiver(takes);
-    const installation = await installationFor(shop.url, { callback: { events: ['order.settled'] } });
+    const installation = await installationFor(shop.url, {
+      callback: { events: ['order.settled'] },
+    });
     installation.drop('a.ndjson', `${order(1)}\n`);
     const worker = installation.start();
     await worker.line((line) => written(line) && line['state'] === 'completed');
@@ -241,7 +294,9 @@ describe('the callback sink in a running worker', () => {
     expect(await again.end('SIGTERM')).toBe(0);
     expect(shop.posts).toHaveLength(2);
     const ids = shop.posts.map(({ headers, body }) => {
-      const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+      const given = Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, String(value)]),
+      );
       expect(new Webhook(secret).verify(body, given)).toMatchObject({
         type: 'order.settled',
         timestamp: expect.stringMatching(/^20/),
@@ -268,14 +323,18 @@ describe('the callback sink in a running worker', () => {
     expect(health).toMatchObject({
       status: 'warn',
       checks: { results: 'warn' },
-      details: { results: { 'callback:shop': { reason: 'http_500', waiting: expect.any(Number) } } },
+      details: {
+        results: { 'callback:shop': { reason: 'http_500', waiting: expect.any(Number) } },
+      },
     });
     const { stdout } = await runHere(['queue', 'status', '--config', installation.configFile]);
     expect(stdout).toMatch(/SINK PAUSED.*\ncallback:shop .* the receiver answered 500/);
     isDown = false;
     await worker.line((line) => line.msg === 'this sink takes results again');
     for (const id of [1, 2, 3, 4, 5, 6])
-      await worker.line((line) => written(line) && line['order_id'] === String(id) && line['state'] === 'completed');
+      await worker.line(
+        (line) => written(line) && line['order_id'] === String(id) && line['state'] === 'completed',
+      );
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(deliveries(installation).every(({ done }) => done === 1)).toBe(true);
   });

@@ -19,7 +19,10 @@ describe('an API whose orders are in an envelope and whose lookups answer with a
       { wire: { answer: { envelopes: ['data'] } } },
     );
     const { api } = world;
-    api.lookups = (order) => ({ http: 200, body: { data: order === undefined ? [] : [complete(order)] } });
+    api.lookups = (order) => ({
+      http: 200,
+      body: { data: order === undefined ? [] : [complete(order)] },
+    });
     await world.prove({ variant: 'good' });
     world.order('lost', 2, { variant: 'lost' });
     await world.untilState('lost', 'fulfilled', 2);
@@ -85,13 +88,22 @@ describe('a unit with a field that the connector does not read', () => {
       need_restart: [],
     });
     for (const order of ['cards-1', 'cards-2'])
-      await world.ask('orders', 'retry', world.referenceOf(order), '--reason', 'the mapping reads it now');
+      await world.ask(
+        'orders',
+        'retry',
+        world.referenceOf(order),
+        '--reason',
+        'the mapping reads it now',
+      );
     await world.untilState('cards', 'fulfilled', 4);
     expect(world.api.ledger.orders).toHaveLength(4);
   });
 
   it('is delivered where the mapping ignores the field', async () => {
-    const world = await WorkerWithFakeApi.open({ variants }, { wire: { ignored: ['security_part'] } });
+    const world = await WorkerWithFakeApi.open(
+      { variants },
+      { wire: { ignored: ['security_part'] } },
+    );
     await world.prove({ variant: 'card' });
     expect(await world.pauses()).toEqual([]);
   });

@@ -23,16 +23,23 @@ async function until<T>(read: () => T | undefined | false, what: string): Promis
   for (;;) {
     const found = read();
     if (found !== undefined && found !== false) return found;
-    if (performance.now() > deadline) throw new Error(`${what} never came: ${JSON.stringify([...place.csvResults()])}`);
+    if (performance.now() > deadline)
+      throw new Error(`${what} never came: ${JSON.stringify([...place.csvResults()])}`);
     await delay(20);
   }
 }
 
 const written = (prefix: string): Promise<[string, string]> =>
-  until(() => [...place.csvResults()].find(([name]) => name.startsWith(prefix)), `the result of ${prefix}`);
+  until(
+    () => [...place.csvResults()].find(([name]) => name.startsWith(prefix)),
+    `the result of ${prefix}`,
+  );
 
 const cli = async (...argv: string[]): Promise<string> => {
-  const { code, stdout, stderr } = await runHere([...argv, '--config', place.configFile], new SystemClock());
+  const { code, stdout, stderr } = await runHere(
+    [...argv, '--config', place.configFile],
+    new SystemClock(),
+  );
   if (code !== 0) throw new Error(stderr);
   return stdout;
 };
@@ -56,7 +63,9 @@ describe('a CSV order file', () => {
     const [name, result] = await written('orders_of_today.csv.');
     expect(name).toMatch(/^orders_of_today\.csv\.[0-9A-Z]{26}\.csv$/);
     expect(statSync(join(place.folder, 'results', 'files', name)).mode & 0o777).toBe(0o600);
-    expect(result.startsWith('\uFEFFOrder ID;Variant;Plan;Quantity;Currency;Note;result_state;')).toBe(true);
+    expect(
+      result.startsWith('\uFEFFOrder ID;Variant;Plan;Quantity;Currency;Note;result_state;'),
+    ).toBe(true);
     const [cards, blank, esim, wrong, refused] = rowsOf(result, ';');
     expect(new Set(Object.values(blank ?? {}))).toEqual(new Set(['']));
     const codes = deliveredCodes(place).filter(
@@ -71,10 +80,18 @@ describe('a CSV order file', () => {
     });
     expect(codes).toHaveLength(2);
     expect(cards?.['result_code']?.split(' ; ').toSorted()).toEqual(codes.toSorted());
-    expect(esim).toMatchObject({ Note: 'two\r\nlines; and a separator', result_state: 'fulfilled', result_code: '' });
+    expect(esim).toMatchObject({
+      Note: 'two\r\nlines; and a separator',
+      result_state: 'fulfilled',
+      result_code: '',
+    });
     expect(esim?.['result_lpa']).toMatch(/^LPA:1\$/);
     expect(esim?.['result_iccid']).toMatch(/^\d{19}/);
-    expect(wrong).toMatchObject({ 'Order ID': '1003', result_state: 'rejected', result_error_code: 'invalid_field' });
+    expect(wrong).toMatchObject({
+      'Order ID': '1003',
+      result_state: 'rejected',
+      result_error_code: 'invalid_field',
+    });
     expect(wrong?.['result_error_message']).toContain('must be a whole number');
     expect(refused).toMatchObject({ 'Order ID': '1004', Note: "'-5", result_state: 'rejected' });
     expect(refused?.['result_error_code']).not.toBe('');
@@ -93,7 +110,10 @@ describe('a CSV order file', () => {
     place = await Installation.open({ sandbox: { faults: [foreignAnswer] } });
     const worker = place.start();
     await worker.started();
-    place.drop('mixed.csv', 'order_id,variant,quantity,currency\n1,steam-usd-5,1,USD\n2,test-other-reference,1,USD\n');
+    place.drop(
+      'mixed.csv',
+      'order_id,variant,quantity,currency\n1,steam-usd-5,1,USD\n2,test-other-reference,1,USD\n',
+    );
     const [name, first] = await written('mixed.csv.');
     const [, row] = rowsOf(first);
     expect(row).toMatchObject({ result_state: 'needs_review', result_code: '' });
@@ -123,7 +143,9 @@ describe('a CSV order file', () => {
     await worker.started();
     const header = 'order_id,variant,quantity,currency\n';
     place.drop('gone.csv', `${header}1,steam-usd-5,1,USD\n`);
-    await worker.line(({ msg, file }) => msg === 'a result could not be delivered' && file === 'gone.csv');
+    await worker.line(
+      ({ msg, file }) => msg === 'a result could not be delivered' && file === 'gone.csv',
+    );
     place.drop('changed.csv', `${header}2,steam-usd-5,1,USD\n`);
     const archived = (name: string) =>
       readdirSync(join(place.folder, 'archive'), { recursive: true, encoding: 'utf8' })

@@ -15,7 +15,10 @@ async function demoAtTerminal(settings: readonly string[]) {
   const command = [process.execPath, join(projectRoot, 'bin/order-sync.js'), 'demo'];
   // A shell that waited would end by the Ctrl-C, too, and its code would stand for the demo's.
   const line = ['exec', ...command, ...set.flatMap((value) => ['--set', value])].join(' ');
-  const child = spawn('script', ['-qec', line, '/dev/null'], { cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit');
   let text = '';
   let onText = (): void => undefined;
@@ -49,10 +52,16 @@ it.runIf(process.platform === 'linux')(
     const taken = await listen(other, { host: '127.0.0.1', port: 0 }, '');
     onTestFinished(() => void other.close());
     const demo = await demoAtTerminal([`admin.listen=${taken}`]);
-    const [, pages = ''] = await demo.shown(/pages +(http:\S+)\/ +\(another program has port \d+\)/);
+    const [, pages = ''] = await demo.shown(
+      /pages +(http:\S+)\/ +\(another program has port \d+\)/,
+    );
     const [, token = ''] = await demo.shown(/sign in with (\S+)/);
     const form = new URLSearchParams({ token, return_to: '/' });
-    const signedIn = await fetch(`${pages}/sign-in`, { method: 'POST', body: form, redirect: 'manual' });
+    const signedIn = await fetch(`${pages}/sign-in`, {
+      method: 'POST',
+      body: form,
+      redirect: 'manual',
+    });
     expect(signedIn.status).toBe(303);
     await demo.shown(/Every order is done:/);
     await demo.shown(/\d\d:\d\d:\d\d 1001\/1 gift card steam-usd-20 bought GC-\d+ 37.80 USD\r\n/);

@@ -4,15 +4,16 @@ import { shareOfCeiling } from '../support/fake-api/calls.ts';
 import type { LookupAnswer } from '../support/fake-api/fake-api.ts';
 import { timeScale, WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
-// CI runs it with 200 lines in windows of 12 s, where the time that a burst of calls takes matters less. Here the tests run
-// beside each other, so it takes long.
+// CI runs it with 200 lines in windows of 12 s, where the time that a burst of calls takes matters
+// less. Here the tests run beside each other, so it takes long.
 const healthy = Number(process.env['HEALTHY_LINES'] ?? 30);
 const windowMs = Number(process.env['WINDOW_MS'] ?? 5000);
 const share = Number(process.env['CEILING_SHARE'] ?? 0.7);
 const orders = 20;
 
 /** All times of the worker as in production, in the proportion of the window. */
-const inProportion = (productionMs: number): number => Math.round((productionMs * windowMs) / 60_000);
+const inProportion = (productionMs: number): number =>
+  Math.round((productionMs * windowMs) / 60_000);
 const opened = (api: Parameters<typeof WorkerWithFakeApi.open>[0]): Promise<WorkerWithFakeApi> =>
   WorkerWithFakeApi.open(
     { ...api, limits: { windowMs, requests: 60, orders } },
@@ -29,17 +30,22 @@ const patienceMs = 10_000 + (healthy * windowMs) / 5;
 const timeout = 20_000 + 2 * patienceMs;
 
 /**
- * How near to the ceiling all orders were sent, from the window before the first healthy one to the last healthy one, and
- * how many of these were others.
+ * How near to the ceiling all orders were sent, from the window before the first healthy one to the
+ * last healthy one, and how many of these were others.
  */
 function measured(world: WorkerWithFakeApi): { share: number; others: number } {
   const { log } = world.api;
   const [, first] = log.ordersOf('good');
   const last = log.ordersOf('good').at(-1);
   const sent = log.all.filter(
-    (call) => call.kind === 'order' && call.atMs > (first?.atMs ?? 0) - windowMs && call.atMs <= (last?.atMs ?? 0),
+    (call) =>
+      call.kind === 'order' &&
+      call.atMs > (first?.atMs ?? 0) - windowMs &&
+      call.atMs <= (last?.atMs ?? 0),
   );
-  const others = sent.filter((call) => call.product !== 'good' && call.atMs >= (first?.atMs ?? 0)).length;
+  const others = sent.filter(
+    (call) => call.product !== 'good' && call.atMs >= (first?.atMs ?? 0),
+  ).length;
   return { share: shareOfCeiling(sent, orders, windowMs), others };
 }
 
@@ -54,7 +60,9 @@ describe.runIf(isFull)('lookups that hang', () => {
     world.order('late', 16, { variant: 'late' });
     await world.untilState('late', 'placed', 16);
     api.lookups = hangs;
-    await api.until(() => api.log.count((call) => call.kind === 'lookup' && call.http === null) >= 2);
+    await api.until(
+      () => api.log.count((call) => call.kind === 'lookup' && call.http === null) >= 2,
+    );
     world.order('good', healthy, { variant: 'good' });
     await world.untilState('good', 'fulfilled', healthy, patienceMs);
     expect(measured(world).share).toBeGreaterThan(share);
@@ -65,7 +73,9 @@ describe.runIf(isFull)('lookups that hang', () => {
 describe.runIf(isFull)('orders that take long', () => {
   it('do not keep lookups from being made', { timeout }, async () => {
     const slow = { behaviour: after(inProportion(24_000), delivers) };
-    const world = await opened({ variants: { good: {}, slow, late: { behaviour: neverDelivers } } });
+    const world = await opened({
+      variants: { good: {}, slow, late: { behaviour: neverDelivers } },
+    });
     const { api } = world;
     await world.prove({ variant: 'good' });
     world.order('late', 4, { variant: 'late' });
@@ -80,7 +90,9 @@ describe.runIf(isFull)('orders that take long', () => {
 });
 
 describe('everything at once', () => {
-  it(`does not keep ${healthy} healthy orders from the ceiling of the budget`, { timeout }, async () => {
+  it(`does not keep ${healthy} healthy orders from the ceiling of the budget`, {
+    timeout,
+  }, async () => {
     const world = await opened({
       variants: {
         good: {},

@@ -39,7 +39,9 @@ async function onSmallDisk() {
     config.results = { folder: join(installation.folder, 'results') };
     config.admin.listen = `127.0.0.1:${admin}`;
   });
-  const post = async (id: number): Promise<{ status: number; retryAfter: string | null; detail: string }> => {
+  const post = async (
+    id: number,
+  ): Promise<{ status: number; retryAfter: string | null; detail: string }> => {
     const body = { ...JSON.parse(order(id)), metadata: { note: 'x'.repeat(16_000) } };
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const response = await fetch(`http://127.0.0.1:${webhook}/v1/orders`, {
@@ -82,7 +84,11 @@ describe('a disk of 40 MB', () => {
       acknowledged.push(id - 1);
       refused = await post(id);
     }
-    expect(refused).toMatchObject({ status: 503, retryAfter: '30', detail: expect.stringContaining('disk') });
+    expect(refused).toMatchObject({
+      status: 503,
+      retryAfter: '30',
+      detail: expect.stringContaining('disk'),
+    });
     expect(acknowledged.length).toBeGreaterThan(50);
     // What is known is still answered; only what is new is refused.
     expect((await post(0)).status).toBe(200);
@@ -97,7 +103,10 @@ describe('a disk of 40 MB', () => {
     writeFileSync(submitted, `${order(900_002)}\n`);
     const command = ['bin/order-sync.js', 'submit', submitted, '--config', installation.configFile];
     const ended = spawnSync(process.execPath, command, { cwd: projectRoot, encoding: 'utf8' });
-    expect([ended.status, ended.stderr]).toEqual([5, expect.stringMatching(/disk of .* is nearly full/)]);
+    expect([ended.status, ended.stderr]).toEqual([
+      5,
+      expect.stringMatching(/disk of .* is nearly full/),
+    ]);
 
     // Somebody uses up the reserve, too, while calls are under way: their outcomes wait for space.
     disk.fill('more', 0);
@@ -130,12 +139,16 @@ describe('a disk of 40 MB', () => {
     const states = (): { order_id: string; state: string }[] => {
       const database = new SqliteDatabase(join(disk.folder, 'order-sync.db'), { readonly: true });
       try {
-        return database.prepare<[], { order_id: string; state: string }>('SELECT order_id, state FROM outbox').all();
+        return database
+          .prepare<[], { order_id: string; state: string }>('SELECT order_id, state FROM outbox')
+          .all();
       } finally {
         database.close();
       }
     };
-    await until(() => states().filter(({ state }) => state === 'fulfilled').length >= wanted.length);
+    await until(
+      () => states().filter(({ state }) => state === 'fulfilled').length >= wanted.length,
+    );
     expect(new Set(states().map(({ order_id: id }) => id))).toEqual(new Set(wanted));
     const sold = installation.sandbox.ledger().orders.map(({ reference }) => reference);
     expect([sold.length, new Set(sold).size]).toEqual([wanted.length, wanted.length]);
@@ -144,9 +157,9 @@ describe('a disk of 40 MB', () => {
     expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
   });
 
-  it('that is full from the beginning: a stop ends the waiting, and says why', { timeout: 60_000 }, async ({
-    skip,
-  }) => {
+  it('that is full from the beginning: a stop ends the waiting, and says why', {
+    timeout: 60_000,
+  }, async ({ skip }) => {
     const world = await onSmallDisk();
     if (typeof world === 'string') return skip(world);
     world.disk.fill('ballast', 0);

@@ -11,15 +11,24 @@ afterEach(async () => {
   installation = null;
 });
 
-const key = (name: string): { name: string; value: string } => ({ name, value: `sandbox-key-${name}` });
+const key = (name: string): { name: string; value: string } => ({
+  name,
+  value: `sandbox-key-${name}`,
+});
 const accounts = [
   { id: 'acme', balances: { USD: '1000.00' }, keys: [key('main'), key('next')] },
   { id: 'other', balances: { USD: '1000.00' }, keys: [key('foreign')] },
 ];
 const named = (name: string, value: string) => ({ name, value: `sandbox-key-${value}` });
 
-async function installed(keys: readonly { name: string; value: string }[], faults: FaultRuleInput[] = []) {
-  installation = await Installation.open({ sandbox: { accounts, faults, limits: { enabled: false } }, keys });
+async function installed(
+  keys: readonly { name: string; value: string }[],
+  faults: FaultRuleInput[] = [],
+) {
+  installation = await Installation.open({
+    sandbox: { accounts, faults, limits: { enabled: false } },
+    keys,
+  });
   return installation;
 }
 
@@ -30,18 +39,25 @@ const orders = (from: number, count: number): string =>
 function bought({ sandbox }: Installation): Record<string, readonly string[]> {
   const all = sandbox.ledger().orders;
   return Object.fromEntries(
-    accounts.map(({ id }) => [id, all.filter(({ account }) => account === id).map(({ reference }) => reference)]),
+    accounts.map(({ id }) => [
+      id,
+      all.filter(({ account }) => account === id).map(({ reference }) => reference),
+    ]),
   );
 }
 
 const states = (place: Installation): Record<string, number> =>
   Object.fromEntries(
     place
-      .query<{ state: string; count: number }>('SELECT state, count(*) AS count FROM outbox GROUP BY state')
+      .query<{ state: string; count: number }>(
+        'SELECT state, count(*) AS count FROM outbox GROUP BY state',
+      )
       .map(({ state, count }) => [state, count]),
   );
 const pauses = (place: Installation) =>
-  place.query<{ scope: string; reason: string }>("SELECT scope, reason FROM pauses WHERE scope LIKE 'key:%'");
+  place.query<{ scope: string; reason: string }>(
+    "SELECT scope, reason FROM pauses WHERE scope LIKE 'key:%'",
+  );
 const otherAccount = (name: string) => ({ scope: `key:${name}`, reason: 'key_of_other_account' });
 
 /** Drops orders and waits until that many are fulfilled in all. */
@@ -56,7 +72,11 @@ const lost = (position: number, count: number): FaultRuleInput => ({
   at: Array.from({ length: count }, (_, index) => position + index),
 });
 
-async function reloadWith(place: Installation, worker: WorkerProcess, keys: unknown): Promise<void> {
+async function reloadWith(
+  place: Installation,
+  worker: WorkerProcess,
+  keys: unknown,
+): Promise<void> {
   place.configure((config) => (config.wholesale.keys = keys));
   expect(await worker.reload()).toMatchObject({ msg: 'reloaded' });
 }
@@ -101,19 +121,27 @@ describe('two keys of two accounts', () => {
     timeout: 90_000,
   }, async () => {
     const faults: FaultRuleInput[] = [
-      { fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' }, probability: 0.4 },
+      {
+        fault: { fault: 'lost_answer' },
+        match: { operation: 'gift_card_order' },
+        probability: 0.4,
+      },
     ];
     const place = await installed([named('main', 'main'), named('spare', 'foreign')], faults);
     const worker = place.start();
     await worker.started();
     for (let batch = 0; batch < 4; batch += 1) {
       place.drop(`${batch}.ndjson`, orders(batch * 4, 4));
-      await expect.poll(() => (states(place)['pending'] ?? 0) + (states(place)['sending'] ?? 0)).toBe(0);
+      await expect
+        .poll(() => (states(place)['pending'] ?? 0) + (states(place)['sending'] ?? 0))
+        .toBe(0);
     }
     await expect.poll(() => pauses(place).length, { timeout: 30_000 }).toBe(1);
     place.drop('last.ndjson', orders(100, 8));
     await expect
-      .poll(() => (states(place)['fulfilled'] ?? 0) + (states(place)['needs_review'] ?? 0), { timeout: 30_000 })
+      .poll(() => (states(place)['fulfilled'] ?? 0) + (states(place)['needs_review'] ?? 0), {
+        timeout: 30_000,
+      })
       .toBe(24);
     const { acme = [], other = [] } = bought(place);
     expect(acme.filter((reference) => other.includes(reference))).toEqual([]);
@@ -145,7 +173,9 @@ describe('a key that was never used', () => {
     await worker.end('SIGTERM');
   });
 
-  it('is refused by doctor and by a start, and used when a person resumes it', { timeout: 60_000 }, async () => {
+  it('is refused by doctor and by a start, and used when a person resumes it', {
+    timeout: 60_000,
+  }, async () => {
     const place = await installed([named('main', 'main')]);
     const worker = place.start();
     await worker.started();
@@ -161,16 +191,24 @@ describe('a key that was never used', () => {
     place.drop('2.ndjson', orders(2, 1));
     await expect.poll(() => states(place)).toEqual({ fulfilled: 1, pending: 1 });
     expect(pauses(place)).toEqual([otherAccount('main')]);
-    expect((await command(place, 'queue', 'resume', 'key:main', '--reason', 'we moved')).code).toBe(0);
+    expect((await command(place, 'queue', 'resume', 'key:main', '--reason', 'we moved')).code).toBe(
+      0,
+    );
     await expect.poll(() => states(place), { timeout: 20_000 }).toEqual({ fulfilled: 2 });
     expect(bought(place)['other']).toHaveLength(1);
     await next.end('SIGTERM');
   });
 });
 
-async function command(place: Installation, ...argv: string[]): Promise<{ code: number; stdout: string }> {
+async function command(
+  place: Installation,
+  ...argv: string[]
+): Promise<{ code: number; stdout: string }> {
   const args = ['bin/order-sync.js', ...argv, '--config', place.configFile];
-  const child = spawn(process.execPath, args, { cwd: projectRoot, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, args, {
+    cwd: projectRoot,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const ended = once(child, 'exit');
   const stdout = await text(child.stdout);
   const [code] = await ended;

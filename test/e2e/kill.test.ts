@@ -89,7 +89,11 @@ describe('a worker that is killed again and again', () => {
         });
         drop(
           'c.csv',
-          ['source,order_id,line_id,type,variant,plan,iccid,quantity,days,currency', ...rows, ''].join('\n'),
+          [
+            'source,order_id,line_id,type,variant,plan,iccid,quantity,days,currency',
+            ...rows,
+            '',
+          ].join('\n'),
         );
       }
       const worker = installation.start();
@@ -101,7 +105,8 @@ describe('a worker that is killed again and again', () => {
 
     const last = installation.start();
     await last.started();
-    // A file that was open at two kills needs review: the person sends it again, as its report says.
+    // A file that was open at two kills needs review: the person sends it again, as its report
+    // says.
     for (const { name, code } of installation.query<{ name: string; code: string }>(
       "SELECT name, error_code AS code FROM files WHERE state = 'rejected'",
     )) {
@@ -111,10 +116,13 @@ describe('a worker that is killed again and again', () => {
     // A deadline of its own: a run that does not finish shows its state.
     const deadline = performance.now() + 60_000;
     const states = () =>
-      installation?.query<{ state: string; n: number }>('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+      installation?.query<{ state: string; n: number }>(
+        'SELECT state, count(*) AS n FROM outbox GROUP BY state',
+      );
     while (performance.now() < deadline) {
       const undelivered = installation.query('SELECT 1 FROM delivery_log WHERE done = 0').length;
-      if (undelivered === 0 && states()?.find((row) => row.state === 'fulfilled')?.n === orders) break;
+      if (undelivered === 0 && states()?.find((row) => row.state === 'fulfilled')?.n === orders)
+        break;
       await delay(100);
     }
     expect(states(), JSON.stringify(installation.query('SELECT * FROM outbox_attention'))).toEqual([
@@ -123,9 +131,12 @@ describe('a worker that is killed again and again', () => {
     expect(await last.end('SIGTERM'), last.stderr).toBe(0);
 
     const ledger = installation.sandbox.ledger();
-    const outbox = installation.query<{ reference: string; source: string; order_id: string; state: string }>(
-      'SELECT * FROM outbox',
-    );
+    const outbox = installation.query<{
+      reference: string;
+      source: string;
+      order_id: string;
+      state: string;
+    }>('SELECT * FROM outbox');
     // The sandbox has exactly one order for each line, and no other order.
     const bought = new Map<string, number>();
     for (const { reference } of ledger.orders) {
@@ -151,7 +162,9 @@ describe('a worker that is killed again and again', () => {
       if (call.reference !== null && call.operation.endsWith('_order'))
         arrived.set(call.reference, (arrived.get(call.reference) ?? 0) + 1);
     }
-    const unrecorded = [...arrived].filter(([reference, count]) => count > (recorded.get(reference) ?? 0));
+    const unrecorded = [...arrived].filter(
+      ([reference, count]) => count > (recorded.get(reference) ?? 0),
+    );
     expect(unrecorded).toEqual([]);
     expect(installation.query('SELECT 1 FROM attempt_log WHERE closed_at IS NULL')).toEqual([]);
     // The server, which counts arrivals in a sliding window, never rate-limited a call.

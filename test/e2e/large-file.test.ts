@@ -39,7 +39,10 @@ describe('a file of 50,000 lines', () => {
     const worker = installation.start();
     await worker.line((line) => line['file'] === 'small.ndjson' && line['accepted'] === 400);
     const header = 'source,order_id,line_id,type,variant,plan,iccid,quantity,days,currency';
-    const large = Array.from({ length: rows }, (_, row) => `large,${row},1,gift_card_order,steam-usd-5,,,1,,USD`);
+    const large = Array.from(
+      { length: rows },
+      (_, row) => `large,${row},1,gift_card_order,steam-usd-5,,,1,,USD`,
+    );
     installation.drop('large.csv', [header, ...large, ''].join('\n'));
     const done = await worker.line((line) => line['file'] === 'large.csv');
     expect(done).toMatchObject({ accepted: rows, rejected: 0, conflicts: 0 });

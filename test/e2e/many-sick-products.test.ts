@@ -11,7 +11,8 @@ const windows = 6;
 const orders = 20;
 
 /** All times of the worker as in production, in the proportion of the window. */
-const inProportion = (productionMs: number): number => Math.round((productionMs * windowMs) / 60_000);
+const inProportion = (productionMs: number): number =>
+  Math.round((productionMs * windowMs) / 60_000);
 const names = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
 const silence: Behaviour = () => 'silence';
@@ -25,7 +26,12 @@ interface Case {
 
 const often: readonly Case[] = [
   { name: '30 variants that answer 500', count: 30, behaviour: fails },
-  { name: '4 variants that never answer, with lookups that hang', count: 4, behaviour: silence, lookupsHang: true },
+  {
+    name: '4 variants that never answer, with lookups that hang',
+    count: 4,
+    behaviour: silence,
+    lookupsHang: true,
+  },
 ];
 const seldom: readonly Case[] = [
   { name: '10 variants that answer 500', count: 10, behaviour: fails },
@@ -40,13 +46,19 @@ interface Played {
   readonly areProven: boolean;
 }
 
-/** Orders sick products, then healthy ones, and returns how much of the budget the healthy ones had. */
+/**
+ * Orders sick products, then healthy ones, and returns how much of the budget the healthy ones had.
+ */
 async function played({ sick, behaviour, lookupsHang = false, areProven }: Played) {
   const good = names('good', 10);
   const sickProducts = sick.map((id) => [id, { behaviour }] as const);
   const world = await WorkerWithFakeApi.open(
     {
-      variants: { proven: {}, ...Object.fromEntries(good.map((id) => [id, {}])), ...Object.fromEntries(sickProducts) },
+      variants: {
+        proven: {},
+        ...Object.fromEntries(good.map((id) => [id, {}])),
+        ...Object.fromEntries(sickProducts),
+      },
       limits: { windowMs, requests: 60, orders },
     },
     {
@@ -57,42 +69,61 @@ async function played({ sick, behaviour, lookupsHang = false, areProven }: Playe
     },
   );
   const { api } = world;
-  const isGood = (call: ApiCall): boolean => call.kind === 'order' && good.includes(call.product ?? '');
-  const isSick = (call: ApiCall): boolean => call.kind === 'order' && sick.includes(call.product ?? '');
+  const isGood = (call: ApiCall): boolean =>
+    call.kind === 'order' && good.includes(call.product ?? '');
+  const isSick = (call: ApiCall): boolean =>
+    call.kind === 'order' && sick.includes(call.product ?? '');
   const before = areProven ? good : ['proven'];
   for (const id of before) world.order(id, 1, { variant: id });
   await world.until(() => before.every((id) => world.states(id)['fulfilled'] === 1));
   if (lookupsHang) api.lookups = () => 'silence';
   for (const id of sick) world.order(id, 4, { variant: id });
   await api.until(() => api.log.count(isSick) >= Math.min(4, sick.length * 2));
-  for (const id of good) world.order(`more${id}`, (windows * orders) / good.length + 6, { variant: id });
-  // As many calls as these windows allow, from the first one for a sick product, and the next call, which says how long they
-  // took. A clock would cut through a window's calls, and a machine that is a little slower would lose several at once.
+  for (const id of good)
+    world.order(`more${id}`, (windows * orders) / good.length + 6, { variant: id });
+  // As many calls as these windows allow, from the first one for a sick product, and the next call,
+  // which says how long they took. A clock would cut through a window's calls, and a machine that
+  // is a little slower would lose several at once.
   const most = windows * orders;
   const sent = (): readonly ApiCall[] => {
     const calls = api.log.all.filter((call) => call.kind === 'order');
     return calls.slice(calls.findIndex(isSick)).slice(0, most + 1);
   };
   const latestMs = performance.now() + 1.5 * windows * windowMs;
-  await world.until(() => sent().length > most || performance.now() > latestMs, 2 * windows * windowMs);
+  await world.until(
+    () => sent().length > most || performance.now() > latestMs,
+    2 * windows * windowMs,
+  );
   const calls = sent().slice(0, most);
   const healthy = calls.filter(isGood).length / most;
   const afterFirst = calls.filter(({ atMs }) => atMs - (calls[0]?.atMs ?? 0) > windowMs);
   const afterFirstWindow = afterFirst.filter(isGood).length / ((windows - 1) * orders);
-  const found = { healthy, ceiling: shareOfCeiling(sent(), orders, windowMs), pauses: await world.pauses() };
+  const found = {
+    healthy,
+    ceiling: shareOfCeiling(sent(), orders, windowMs),
+    pauses: await world.pauses(),
+  };
   expect(api.limited).toBe(0);
   return { ...found, afterFirstWindow };
 }
 
 const timeout = 60_000 + windows * windowMs;
 
-describe.each([...often, ...(isFull ? seldom : [])])('$name', ({ count, behaviour, lookupsHang }) => {
-  it('leave the others their share of the budget', { timeout }, async () => {
-    const found = await played({ sick: names('sick', count), behaviour, lookupsHang, areProven: true });
-    expect(found.healthy * found.ceiling, JSON.stringify(found)).toBeGreaterThan(share);
-    expect(found.pauses).not.toContain(expect.stringMatching(/^(family|account)/));
-  });
-});
+describe.each([...often, ...(isFull ? seldom : [])])(
+  '$name',
+  ({ count, behaviour, lookupsHang }) => {
+    it('leave the others their share of the budget', { timeout }, async () => {
+      const found = await played({
+        sick: names('sick', count),
+        behaviour,
+        lookupsHang,
+        areProven: true,
+      });
+      expect(found.healthy * found.ceiling, JSON.stringify(found)).toBeGreaterThan(share);
+      expect(found.pauses).not.toContain(expect.stringMatching(/^(family|account)/));
+    });
+  },
+);
 
 describe('products that were never bought', () => {
   it('have 40 % of the budget beside 30 that answer 500', { timeout }, async () => {
@@ -101,7 +132,12 @@ describe('products that were never bought', () => {
   });
 
   it('are bought beside four that never answer, with lookups that hang', { timeout }, async () => {
-    const found = await played({ sick: names('sick', 4), behaviour: silence, lookupsHang: true, areProven: false });
+    const found = await played({
+      sick: names('sick', 4),
+      behaviour: silence,
+      lookupsHang: true,
+      areProven: false,
+    });
     expect(found.healthy, JSON.stringify(found)).toBeGreaterThan(0);
   });
 });

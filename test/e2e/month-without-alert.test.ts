@@ -9,8 +9,8 @@ import type { MachineClock } from '../support/machine-clock.ts';
 import { Receiver, takes } from '../support/receiver.ts';
 import { ended, VirtualWorker, type End } from '../support/virtual-worker.ts';
 
-// The sending and delivering parts of the worker and its alerts, on virtual time and a real database. The attention list asks
-// SQLite for the time, which here is that of the machine, too.
+// The sending and delivering parts of the worker and its alerts, on virtual time and a real
+// database. The attention list asks SQLite for the time, which here is that of the machine, too.
 
 const minuteMs = 60_000;
 const days = Number(process.env['MONTH_DAYS'] ?? 30);
@@ -39,7 +39,13 @@ const outages = {
   broken: { outcome: () => ended('server_error', 500), tookMs: 20 },
 } as const;
 type Outage = keyof typeof outages;
-const kinds: readonly Outage[] = ['unreachable', 'silent', 'a page of its proxy', 'in maintenance', 'broken'];
+const kinds: readonly Outage[] = [
+  'unreachable',
+  'silent',
+  'a page of its proxy',
+  'in maintenance',
+  'broken',
+];
 
 /** How a call ends during an outage; null: there is none. */
 function endOf<T>(outage: Outage | null, of: (outcome: Outcome) => T): End<T> | null {
@@ -61,12 +67,19 @@ async function startWorker() {
   }
   const receiver = await Receiver.open(takes);
   const state: { api: Outage | null; isSinkDown: boolean } = { api: null, isSinkDown: false };
-  const deps = { store: outbox.store, clock: machine, random: () => 0.5, logger: pino({ level: 'silent' }) };
+  const deps = {
+    store: outbox.store,
+    clock: machine,
+    random: () => 0.5,
+    logger: pino({ level: 'silent' }),
+  };
   const deliver = async (): Promise<void> => {
     await machine.sleep(20);
     if (state.isSinkDown) throw new Error('the receiver answered 503');
   };
-  const deliveries = new WriteBack({ ...deps, maxIdleDelayMs: 5000 }, [{ name: 'folder', deliver }]);
+  const deliveries = new WriteBack({ ...deps, maxIdleDelayMs: 5000 }, [
+    { name: 'folder', deliver },
+  ]);
   const settings = { name: 'ops', url: receiver.url, format: 'json' } as const;
   // The post is real: it may take any virtual time.
   const pace = { intervalMs: 15 * minuteMs, connectMs: 1e9, totalMs: 1e9 };
@@ -80,20 +93,28 @@ async function startWorker() {
   });
   const { submit, lookUp, probe } = api;
   api.submit = (product) => endOf(state.api, (outcome) => outcome) ?? submit(product);
-  api.lookUp = () => endOf(state.api, (outcome) => ({ kind: 'failed', outcome }) as const) ?? lookUp();
+  api.lookUp = () =>
+    endOf(state.api, (outcome) => ({ kind: 'failed', outcome }) as const) ?? lookUp();
   api.probe = () => endOf(state.api, () => 'closed' as const) ?? probe();
   await deliveries.start();
   alerts.start();
   return { worker, machine, state, receiver };
 }
 
-/** Lets time pass: where nothing happens a minute at once, else from one moment at which something wakes up to the next. */
+/**
+ * Lets time pass: where nothing happens a minute at once, else from one moment at which something
+ * wakes up to the next.
+ */
 const pass = (machine: MachineClock, ms: number, step: 'next' | number = 'next'): Promise<number> =>
   machine.passUntil(() => false, ms, step);
 
 async function live(
   { worker, machine, state }: Awaited<ReturnType<typeof startWorker>>,
-  { untilMs, longestMs, seed }: { readonly untilMs: number; readonly longestMs: number; readonly seed: number },
+  {
+    untilMs,
+    longestMs,
+    seed,
+  }: { readonly untilMs: number; readonly longestMs: number; readonly seed: number },
 ): Promise<{ outages: number; orders: number }> {
   const random = new SeededRandom(seed);
   const counts = { outages: 0, orders: 0 };
@@ -123,9 +144,15 @@ async function live(
 }
 
 describe('alerts of a worker with normal traffic', () => {
-  it(`do not come in ${days} days of outages of less than a minute each`, { timeout: 900_000 }, async () => {
+  it(`do not come in ${days} days of outages of less than a minute each`, {
+    timeout: 900_000,
+  }, async () => {
     const running = await startWorker();
-    const counts = await live(running, { untilMs: days * 1440 * minuteMs, longestMs: 59_000, seed: 1 });
+    const counts = await live(running, {
+      untilMs: days * 1440 * minuteMs,
+      longestMs: 59_000,
+      seed: 1,
+    });
     expect(counts.outages).toBeGreaterThan(15 * days);
     expect(running.receiver.posts).toEqual([]);
     expect(running.worker.counts()).toMatchObject({ fulfilled: counts.orders, needs_review: 0 });

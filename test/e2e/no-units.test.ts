@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { refusal } from '../support/fake-api/answers.ts';
-import { complete, neverDelivers, saysNothing, sellsAndShows } from '../support/fake-api/behaviours.ts';
+import {
+  complete,
+  neverDelivers,
+  saysNothing,
+  sellsAndShows,
+} from '../support/fake-api/behaviours.ts';
 import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
 // CI runs it with 200.
 const lines = Number(process.env['UNPROVEN_LINES'] ?? 30);
-/** On a slow machine, too, each call gets its answer: one without an answer is not known to have bought something. */
+/**
+ * On a slow machine, too, each call gets its answer: one without an answer is not known to have
+ * bought something.
+ */
 const patient = { timeoutMs: 30_000 };
 
 describe('an API that never shows units', () => {
@@ -29,7 +37,10 @@ describe('an API that never shows units', () => {
   });
 
   it('is sent everything once an order of the family was fulfilled', async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } }, patient);
+    const world = await WorkerWithFakeApi.open(
+      { variants: { card: { behaviour: neverDelivers } } },
+      patient,
+    );
     const { api } = world;
     world.order('cards', 10, { variant: 'card' });
     await api.until(() => api.ledger.orders.length === 2);
@@ -41,11 +52,20 @@ describe('an API that never shows units', () => {
   });
 
   it('is sent everything once a person resumed the family', async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } }, patient);
+    const world = await WorkerWithFakeApi.open(
+      { variants: { card: { behaviour: neverDelivers } } },
+      patient,
+    );
     const { api } = world;
     world.order('cards', 10, { variant: 'card' });
     await world.untilPaused('family:gift_card', 'connector_unproven');
-    await world.ask('queue', 'resume', 'family:gift_card', '--reason', 'the supplier delivers by night');
+    await world.ask(
+      'queue',
+      'resume',
+      'family:gift_card',
+      '--reason',
+      'the supplier delivers by night',
+    );
     await api.until(() => api.ledger.orders.length === 10);
     await world.untilState('cards', 'placed', 10);
     expect(await world.pauses()).toEqual([]);
@@ -54,7 +74,10 @@ describe('an API that never shows units', () => {
 
 describe('an API whose orders are not found', () => {
   it('is sent at most two orders of a family, also when these end in review', async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } }, patient);
+    const world = await WorkerWithFakeApi.open(
+      { variants: { card: { behaviour: neverDelivers } } },
+      patient,
+    );
     const { api } = world;
     api.lookups = () => refusal(404, 'not_found');
     world.order('cards', lines, { variant: 'card' });
@@ -82,7 +105,10 @@ describe('an eSIM without its activation code', () => {
   });
 
   it('is delivered where the mapping says that it needs none', async () => {
-    const world = await WorkerWithFakeApi.open({ plans }, { wire: { answer: { esims: { required: ['iccid'] } } } });
+    const world = await WorkerWithFakeApi.open(
+      { plans },
+      { wire: { answer: { esims: { required: ['iccid'] } } } },
+    );
     await world.prove({ plan: 'plan' });
     expect(await world.pauses()).toEqual([]);
   });

@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Installation, order, type InstallationOptions, type WorkerProcess } from '../support/worker-process.ts';
+import {
+  Installation,
+  order,
+  type InstallationOptions,
+  type WorkerProcess,
+} from '../support/worker-process.ts';
 
 let installation: Installation | null = null;
 afterEach(async () => {
@@ -16,7 +21,10 @@ async function open(options: InstallationOptions = {}): Promise<Installation> {
   return installation;
 }
 
-/** An order that may be charged to another balance, under another reference: its own does not keep it from being bought twice. */
+/**
+ * An order that may be charged to another balance, under another reference: its own does not keep
+ * it from being bought twice.
+ */
 const movable = (id: string): string =>
   JSON.stringify({
     source: 'shop',
@@ -33,13 +41,15 @@ const lines = [
   movable('moved'),
   '',
 ].join('\n');
-const empty = '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
+const empty =
+  '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
 const slowOneByOne: InstallationOptions = {
   submit: { concurrency: 1 },
   sandbox: {
     limits: { enabled: false },
     latency: { before_ms: [60, 60] },
-    // The last order meets an empty balance and is charged to the other one. Later the first has money again.
+    // The last order meets an empty balance and is charged to the other one. Later the first has
+    // money again.
     faults: [
       {
         fault: { fault: 'answer', status: 402, body: empty, when: 'before' },
@@ -76,7 +86,10 @@ function putBack(copy: string, place: Installation): void {
   copyFileSync(copy, place.databasePath);
 }
 
-/** Buys orders, copies the database meanwhile, kills the worker when all are bought, and puts the copy back. */
+/**
+ * Buys orders, copies the database meanwhile, kills the worker when all are bought, and puts the
+ * copy back.
+ */
 async function boughtMoreThanTheCopyKnows(): Promise<{ place: Installation; calls: number }> {
   const place = await open(slowOneByOne);
   const worker = place.start();
@@ -94,7 +107,9 @@ async function boughtMoreThanTheCopyKnows(): Promise<{ place: Installation; call
     return JSON.parse(readFileSync(progressFile(place), 'utf8')).attempt === newest?.id;
   });
   await worker.end('SIGKILL');
-  expect(place.sandbox.ledger().orders.filter(({ currency }) => currency === 'EUR')).toHaveLength(1);
+  expect(place.sandbox.ledger().orders.filter(({ currency }) => currency === 'EUR')).toHaveLength(
+    1,
+  );
   const calls = spendingCalls(place);
   putBack(copy, place);
   expect(count(place, "state = 'pending'")).toBeGreaterThan(3);
@@ -103,14 +118,21 @@ async function boughtMoreThanTheCopyKnows(): Promise<{ place: Installation; call
 }
 
 /** Every order that was bought is found by lookups alone, and nothing was sent. */
-async function findsAllWithoutBuying(place: Installation, worker: WorkerProcess, calls: number): Promise<void> {
+async function findsAllWithoutBuying(
+  place: Installation,
+  worker: WorkerProcess,
+  calls: number,
+): Promise<void> {
   await until('every order is found again', () => count(place, "state = 'fulfilled'") === orders);
   expect(place.sandbox.ledger().orders).toHaveLength(orders);
   expect(spendingCalls(place)).toBe(calls);
   expect(lookups(place)).toBeGreaterThan(3);
   // What comes in now is looked up, too, and bought.
   place.drop('new.json', order(99));
-  await until('the new order is bought', () => count(place, "order_id = '99' AND state = 'fulfilled'") === 1);
+  await until(
+    'the new order is bought',
+    () => count(place, "order_id = '99' AND state = 'fulfilled'") === 1,
+  );
   expect(place.sandbox.ledger().orders).toHaveLength(orders + 1);
   expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
 }
@@ -128,11 +150,15 @@ describe('an older copy of the database', { timeout: 60_000 }, () => {
     expect(line['level']).toBe('error');
     await worker.started();
     expect(outboxAttention(place)).toMatchObject([
-      { state: 'after_loss', code: 'older_copy', message: expect.stringMatching(/had come to call \d+/) },
+      {
+        state: 'after_loss',
+        code: 'older_copy',
+        message: expect.stringMatching(/had come to call \d+/),
+      },
     ]);
-    expect(place.query("SELECT actor, subject FROM audit_log WHERE action = 'recovery_stage'")).toEqual([
-      { actor: 'worker', subject: 'outbox' },
-    ]);
+    expect(
+      place.query("SELECT actor, subject FROM audit_log WHERE action = 'recovery_stage'"),
+    ).toEqual([{ actor: 'worker', subject: 'outbox' }]);
     await findsAllWithoutBuying(place, worker, calls);
     // Once is enough: the next start finds the progress of this database.
     const next = place.start();
@@ -146,7 +172,9 @@ describe('an older copy of the database', { timeout: 60_000 }, () => {
     const { place, calls } = await boughtMoreThanTheCopyKnows();
     for (const end of ['', '-wal', '-shm']) rmSync(`${place.databasePath}${end}`, { force: true });
     const worker = place.start();
-    const line = await worker.line(({ msg }) => msg.startsWith('this is another database than the outbox'));
+    const line = await worker.line(({ msg }) =>
+      msg.startsWith('this is another database than the outbox'),
+    );
     expect(line['level']).toBe('error');
     await worker.started();
     place.drop('again.ndjson', lines);
@@ -191,7 +219,9 @@ describe('the progress file', { timeout: 60_000 }, () => {
     await until('the second is bought', () => count(place, "state = 'fulfilled'") === 2);
     expect(await next.end('SIGTERM'), next.stderr).toBe(0);
     // A stop writes it, so the next start knows again.
-    expect(JSON.parse(readFileSync(file, 'utf8')).attempt).toBeGreaterThan(JSON.parse(whole).attempt);
+    expect(JSON.parse(readFileSync(file, 'utf8')).attempt).toBeGreaterThan(
+      JSON.parse(whole).attempt,
+    );
   });
 
   it('is a warning in log and health when it cannot be written, and orders are bought as before', async () => {
@@ -205,11 +235,14 @@ describe('the progress file', { timeout: 60_000 }, () => {
     mkdirSync(draft);
     const worker = place.start();
     place.drop('a.json', order(1));
-    const line = await worker.line(({ msg }) => msg.startsWith('the progress file cannot be written'));
+    const line = await worker.line(({ msg }) =>
+      msg.startsWith('the progress file cannot be written'),
+    );
     expect(line).toMatchObject({ level: 'warn', error: expect.stringMatching(/EISDIR|EPERM/) });
     const { admin } = await worker.started();
     await until('it is bought', () => count(place, "state = 'fulfilled'") === 1);
-    const health = async (): Promise<unknown> => await (await fetch(`http://${String(admin)}/healthz`)).json();
+    const health = async (): Promise<unknown> =>
+      await (await fetch(`http://${String(admin)}/healthz`)).json();
     expect(await health()).toMatchObject({ status: 'warn', checks: { progress_file: 'warn' } });
     rmSync(draft, { recursive: true });
     await worker.line(({ msg }) => msg === 'the progress file is written again');

@@ -11,7 +11,12 @@ import { programVersion } from '../../src/ops/program-version.ts';
 import { readRunFile, writeRunFile } from '../../src/ops/run-file.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { runHere } from '../cli/installation.ts';
-import { Installation, projectRoot, type InstallationOptions, type WorkerProcess } from '../support/worker-process.ts';
+import {
+  Installation,
+  projectRoot,
+  type InstallationOptions,
+  type WorkerProcess,
+} from '../support/worker-process.ts';
 
 let installation: Installation;
 let foreign: Server | null = null;
@@ -30,7 +35,9 @@ afterEach(async () => {
   await installation.close();
 });
 
-/** A proxy before the sandbox. While it is closed, it holds calls back; when it opens, they arrive. */
+/**
+ * A proxy before the sandbox. While it is closed, it holds calls back; when it opens, they arrive.
+ */
 async function closedProxy(port: number): Promise<{ url: string; open: () => void }> {
   const opened = Promise.withResolvers<void>();
   const server = createTcpServer((near) => {
@@ -61,19 +68,24 @@ async function running(options: InstallationOptions = {}): Promise<WorkerProcess
 }
 
 // In this process, which talks to the worker's process as a shell's command would.
-const cli = (...argv: string[]) => runHere([...argv, '--config', installation.configFile], new SystemClock());
+const cli = (...argv: string[]) =>
+  runHere([...argv, '--config', installation.configFile], new SystemClock());
 const decide = (...argv: string[]) => cli(...argv, '--reason', 'asked by the shop');
 const referenceOf = (id: string) =>
-  installation.query<{ reference: string }>(`SELECT reference FROM outbox WHERE order_id = '${id}'`)[0]?.reference ??
-  '';
+  installation.query<{ reference: string }>(
+    `SELECT reference FROM outbox WHERE order_id = '${id}'`,
+  )[0]?.reference ?? '';
 const stateOf = (id: string) =>
-  installation.query<{ state: string }>(`SELECT state FROM outbox WHERE order_id = '${id}'`)[0]?.state;
+  installation.query<{ state: string }>(`SELECT state FROM outbox WHERE order_id = '${id}'`)[0]
+    ?.state;
 
 async function until(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + 15_000;
   while (!holds()) {
     if (performance.now() > deadline)
-      throw new Error(`it never came: ${JSON.stringify(installation.query('SELECT * FROM outbox'))}`);
+      throw new Error(
+        `it never came: ${JSON.stringify(installation.query('SELECT * FROM outbox'))}`,
+      );
     await delay(20);
   }
 }
@@ -107,7 +119,9 @@ describe('a person who controls a running worker', () => {
     const next = installation.start();
     await next.started();
     await delay(300);
-    expect(installation.sandbox.ledger().calls.filter((call) => call.operation === 'gift_card_order')).toEqual([]);
+    expect(
+      installation.sandbox.ledger().calls.filter((call) => call.operation === 'gift_card_order'),
+    ).toEqual([]);
     expect((await decide('queue', 'resume', 'family:gift_card')).code).toBe(0);
     await until(() => stateOf('1') === 'fulfilled' && stateOf('2') === 'fulfilled');
     expect(installation.sandbox.ledger().orders).toHaveLength(2);
@@ -123,7 +137,9 @@ describe('a person who controls a running worker', () => {
     await installation.start().started();
     await submit('1');
     await until(() => stateOf('1') === 'sending');
-    const asked = ['hold', 'cancel', 'retry'].map((action) => decide('orders', action, referenceOf('1')));
+    const asked = ['hold', 'cancel', 'retry'].map((action) =>
+      decide('orders', action, referenceOf('1')),
+    );
     for (const { code, stderr } of await Promise.all(asked)) {
       expect(code).toBe(5);
       expect(stderr).toContain('is sending');
@@ -139,7 +155,9 @@ describe('a person who controls a running worker', () => {
     await decide('queue', 'pause', 'account');
     await submit('1', '2');
     expect((await decide('orders', 'hold', referenceOf('1'))).stdout).toContain('pending -> held');
-    expect((await decide('orders', 'cancel', referenceOf('2'))).stdout).toContain('pending -> cancelled');
+    expect((await decide('orders', 'cancel', referenceOf('2'))).stdout).toContain(
+      'pending -> cancelled',
+    );
     await worker.end('SIGKILL');
     // No worker is running, but the run file still exists.
     expect(readRunFile(installation.folder)).not.toBeNull();
@@ -155,10 +173,22 @@ describe('a person who controls a running worker', () => {
     expect(anew.code).toBe(0);
     const again = await decide('orders', 'reorder', second, '--confirm', second);
     expect(again.code).toBe(5);
-    await until(() => installation.results().get('shop/2')?.state === 'completed' && stateOf('1') === 'fulfilled');
+    await until(
+      () =>
+        installation.results().get('shop/2')?.state === 'completed' && stateOf('1') === 'fulfilled',
+    );
     expect(installation.sandbox.ledger().orders).toHaveLength(2);
-    const audit = installation.query<{ action: string; actor: string; reason: string }>('SELECT * FROM audit_log');
-    expect(audit.map((row) => row.action)).toEqual(['pause', 'hold', 'cancel', 'resume', 'release', 'reorder']);
+    const audit = installation.query<{ action: string; actor: string; reason: string }>(
+      'SELECT * FROM audit_log',
+    );
+    expect(audit.map((row) => row.action)).toEqual([
+      'pause',
+      'hold',
+      'cancel',
+      'resume',
+      'release',
+      'reorder',
+    ]);
     expect(new Set(audit.map((row) => row.reason))).toEqual(new Set(['asked by the shop']));
   });
 
@@ -180,7 +210,10 @@ describe('the control endpoint of a worker', () => {
     expect(token).toHaveLength(43);
     expect(statSync(join(installation.folder, 'run.json')).mode & 0o777).toBe(0o600);
     const command = { action: 'pause', scope: 'account', actor: 'me', reason: 'because' };
-    const post = async (headers: Record<string, string>, body: string = JSON.stringify(command)) => {
+    const post = async (
+      headers: Record<string, string>,
+      body: string = JSON.stringify(command),
+    ) => {
       const url = `http://${run?.admin_address}/control/commands`;
       const all = {
         'content-type': 'application/json',
@@ -223,7 +256,8 @@ describe('the control endpoint of a worker', () => {
     await once(foreign, 'listening');
     const run = readRunFile(installation.folder);
     const port = portOf(foreign);
-    if (run !== null) await writeRunFile(installation.folder, { ...run, admin_address: `127.0.0.1:${port}` });
+    if (run !== null)
+      await writeRunFile(installation.folder, { ...run, admin_address: `127.0.0.1:${port}` });
     expect((await decide('orders', 'hold', referenceOf('1'))).stdout).toContain('pending -> held');
     expect(met).toEqual(['/control/commands']);
     expect(stateOf('1')).toBe('held');
@@ -238,7 +272,8 @@ describe('the control endpoint of a worker', () => {
     const port = portOf(free);
     await new Promise((closed) => free.close(closed));
     const run = readRunFile(installation.folder);
-    if (run !== null) await writeRunFile(installation.folder, { ...run, admin_address: `127.0.0.1:${port}` });
+    if (run !== null)
+      await writeRunFile(installation.folder, { ...run, admin_address: `127.0.0.1:${port}` });
     const { code, stderr } = await decide('orders', 'hold', referenceOf('1'));
     expect(code).toBe(6);
     expect(stderr).toContain('A worker holds the outbox');
@@ -246,7 +281,10 @@ describe('the control endpoint of a worker', () => {
   });
 });
 
-/** The status line for a request that `fetch` does not send: with another host, or with a wrong length. */
+/**
+ * The status line for a request that `fetch` does not send: with another host, or with a wrong
+ * length.
+ */
 async function statusLine(request: {
   address: string;
   token: string;
@@ -298,12 +336,16 @@ describe('the attention list of a running worker', () => {
     expect((await decide('orders', 'ack', '--source', 'shop')).stdout).toContain(
       '1 (1 rejected) would be acknowledged',
     );
-    expect((await decide('orders', 'ack', '--source', 'shop', '--yes')).stdout).toBe('1 are acknowledged\n');
-    await worker.line(({ msg, action }) => msg === 'operator command performed' && action === 'acknowledge');
+    expect((await decide('orders', 'ack', '--source', 'shop', '--yes')).stdout).toBe(
+      '1 are acknowledged\n',
+    );
+    await worker.line(
+      ({ msg, action }) => msg === 'operator command performed' && action === 'acknowledge',
+    );
     expect((await decide('orders', 'ack', referenceOf('9'))).code).toBe(5);
-    expect(installation.query("SELECT subject FROM audit_log WHERE action = 'acknowledge'")).toEqual([
-      { subject: referenceOf('9') },
-    ]);
+    expect(
+      installation.query("SELECT subject FROM audit_log WHERE action = 'acknowledge'"),
+    ).toEqual([{ subject: referenceOf('9') }]);
     // The counts that health shows are up to a second old.
     while ((await health()).status !== 'pass') await delay(100);
   });

@@ -29,88 +29,109 @@ async function decideOn(
     .filter({ has: page.locator('summary', { hasText: title }) })
     .first();
   await action.locator('summary').click();
-  for (const [name, value] of Object.entries(fields)) await action.locator(`[name="${name}"]`).fill(value);
+  for (const [name, value] of Object.entries(fields))
+    await action.locator(`[name="${name}"]`).fill(value);
   expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
   await action.locator('button').click();
 }
 
-describe.skipIf(browserPath === undefined)('deciding in a browser (needs /usr/bin/chromium)', () => {
-  let place: Installation;
-  let browser: Browser;
-  let address: string;
+describe.skipIf(browserPath === undefined)(
+  'deciding in a browser (needs /usr/bin/chromium)',
+  () => {
+    let place: Installation;
+    let browser: Browser;
+    let address: string;
 
-  beforeAll(async () => {
-    place = await Installation.open();
-    place.configure((config) => {
-      config.admin.tokens = [{ name: 'anna', role: 'operator', value: token }];
+    beforeAll(async () => {
+      place = await Installation.open();
+      place.configure((config) => {
+        config.admin.tokens = [{ name: 'anna', role: 'operator', value: token }];
+      });
+      const missing = {
+        line_id: '1',
+        type: 'gift_card_order',
+        variant: 'no-such-card',
+        quantity: 1,
+      };
+      const refused = views.map((_, index) =>
+        JSON.stringify({
+          source: `shop${index}`,
+          order_id: '2001',
+          currency: 'USD',
+          lines: [missing],
+        }),
+      );
+      place.drop('orders.ndjson', `${[order(1001), ...refused].join('\n')}\n`);
+      const worker = place.start();
+      address = String((await worker.started())['admin']);
+      for (const source of ['shop', ...views.map((_, index) => `shop${index}`)])
+        await worker.line((line) => line.msg === 'result delivered' && line['source'] === source);
+      browser = await chromium.launch({
+        executablePath: browserPath ?? '',
+        args: ['--no-sandbox'],
+      });
+    }, 120_000);
+    afterAll(async () => {
+      await browser?.close();
+      await place?.close();
     });
-    const missing = { line_id: '1', type: 'gift_card_order', variant: 'no-such-card', quantity: 1 };
-    const refused = views.map((_, index) =>
-      JSON.stringify({ source: `shop${index}`, order_id: '2001', currency: 'USD', lines: [missing] }),
+
+    it.each(views)(
+      'pauses, shows codes, delivers again, orders again and acknowledges: %s',
+      async (name, options) => {
+        const context = await browser.newContext(options);
+        onTestFinished(() => context.close());
+        const page = await context.newPage();
+        const hasScript = options.javaScriptEnabled !== false;
+        const decide = (title: string, fields: Readonly<Record<string, string>> = {}) =>
+          decideOn(page, hasScript, title, fields);
+        const go = (path: string) => page.goto(`http://${address}${path}`);
+        const text = (selector: string) => page.locator(selector).first().innerText();
+        await go('/');
+        await page.locator('[name="token"]').fill(token);
+        await page.locator('button[type="submit"]').click();
+
+        await decide('Pause buying', { scope: 'account', reason });
+        expect(await text('main')).toContain(`manual: ${reason}`);
+        await decide('Resume', { reason });
+        expect(await text('main')).not.toContain(`manual: ${reason}`);
+
+        await go('/orders/shop/1001');
+        await decide('Show the codes', { reason });
+        expect(await text('h1')).toBe('Delivered codes');
+        expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
+        await go('/orders/shop/1001');
+        await decide('Deliver again', { reason });
+        expect(new URL(page.url()).pathname).toBe('/orders/shop/1001');
+
+        const source = `shop${views.findIndex(([view]) => view === name)}`;
+        await go(`/attention?source=${source}`);
+        await decide('Acknowledge all of them');
+        expect(await text('main')).toContain('1 rows would leave the list: 1 rejected');
+        expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
+        await page.locator('main [name="reason"]').fill(reason);
+        await page.locator('main form button').click();
+        expect(await text('main')).toContain('1 rows left the attention list');
+        expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
+
+        const own = `/orders/${source}/2001`;
+        await go(own);
+        const reference = await text('article h3 .code');
+        await decide('Order again', { reason, confirm: 'another' });
+        expect([await text('h1'), (await text('main')).includes('was not repeated')]).toEqual([
+          'Not done',
+          true,
+        ]);
+        await decide('Order again', { reason, confirm: reference });
+        expect(new URL(page.url()).pathname).toBe(own);
+        expect(await page.locator('article').count()).toBe(2);
+
+        await go(`/audit?subject=${reference}`);
+        const log = await text('main');
+        for (const action of ['acknowledge', 'reorder', 'page:anna', reason])
+          expect(log).toContain(action);
+      },
+      120_000,
     );
-    place.drop('orders.ndjson', `${[order(1001), ...refused].join('\n')}\n`);
-    const worker = place.start();
-    address = String((await worker.started())['admin']);
-    for (const source of ['shop', ...views.map((_, index) => `shop${index}`)])
-      await worker.line((line) => line.msg === 'result delivered' && line['source'] === source);
-    browser = await chromium.launch({ executablePath: browserPath ?? '', args: ['--no-sandbox'] });
-  }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await place?.close();
-  });
-
-  it.each(views)(
-    'pauses, shows codes, delivers again, orders again and acknowledges: %s',
-    async (name, options) => {
-      const context = await browser.newContext(options);
-      onTestFinished(() => context.close());
-      const page = await context.newPage();
-      const hasScript = options.javaScriptEnabled !== false;
-      const decide = (title: string, fields: Readonly<Record<string, string>> = {}) =>
-        decideOn(page, hasScript, title, fields);
-      const go = (path: string) => page.goto(`http://${address}${path}`);
-      const text = (selector: string) => page.locator(selector).first().innerText();
-      await go('/');
-      await page.locator('[name="token"]').fill(token);
-      await page.locator('button[type="submit"]').click();
-
-      await decide('Pause buying', { scope: 'account', reason });
-      expect(await text('main')).toContain(`manual: ${reason}`);
-      await decide('Resume', { reason });
-      expect(await text('main')).not.toContain(`manual: ${reason}`);
-
-      await go('/orders/shop/1001');
-      await decide('Show the codes', { reason });
-      expect(await text('h1')).toBe('Delivered codes');
-      expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
-      await go('/orders/shop/1001');
-      await decide('Deliver again', { reason });
-      expect(new URL(page.url()).pathname).toBe('/orders/shop/1001');
-
-      const source = `shop${views.findIndex(([view]) => view === name)}`;
-      await go(`/attention?source=${source}`);
-      await decide('Acknowledge all of them');
-      expect(await text('main')).toContain('1 rows would leave the list: 1 rejected');
-      expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
-      await page.locator('main [name="reason"]').fill(reason);
-      await page.locator('main form button').click();
-      expect(await text('main')).toContain('1 rows left the attention list');
-      expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
-
-      const own = `/orders/${source}/2001`;
-      await go(own);
-      const reference = await text('article h3 .code');
-      await decide('Order again', { reason, confirm: 'another' });
-      expect([await text('h1'), (await text('main')).includes('was not repeated')]).toEqual(['Not done', true]);
-      await decide('Order again', { reason, confirm: reference });
-      expect(new URL(page.url()).pathname).toBe(own);
-      expect(await page.locator('article').count()).toBe(2);
-
-      await go(`/audit?subject=${reference}`);
-      const log = await text('main');
-      for (const action of ['acknowledge', 'reorder', 'page:anna', reason]) expect(log).toContain(action);
-    },
-    120_000,
-  );
-});
+  },
+);

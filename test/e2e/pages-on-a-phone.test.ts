@@ -12,7 +12,14 @@ import { Installation as RealInstallation, order, projectRoot } from '../support
 const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
 const phone = { width: 390, height: 844 };
 const laptop = { width: 1280, height: 900 };
-const causes = ['unknown_sku', 'invalid_field', 'id_mangled', 'duplicate_line', 'missing_field', 'unreadable'] as const;
+const causes = [
+  'unknown_sku',
+  'invalid_field',
+  'id_mangled',
+  'duplicate_line',
+  'missing_field',
+  'unreadable',
+] as const;
 /** Each is a tap, or the one search. */
 const mostSteps = 3;
 const pauses = ['balance:EUR', 'variant:steam-10', 'key:main'];
@@ -54,7 +61,11 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
   });
   afterAll(() => browser?.close());
 
-  async function open(viewport: typeof phone, path: string, colorScheme: 'light' | 'dark' = 'light') {
+  async function open(
+    viewport: typeof phone,
+    path: string,
+    colorScheme: 'light' | 'dark' = 'light',
+  ) {
     const pages = await startPages({ fill, decides: true });
     address = `http://${pages.address}`;
     const { headers } = await pages.as(operatorToken);
@@ -64,7 +75,9 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     const heightOf = (selector: string) =>
       page
         .locator(selector)
-        .evaluateAll((found: { offsetHeight: number }[]) => found.map(({ offsetHeight }) => offsetHeight));
+        .evaluateAll((found: { offsetHeight: number }[]) =>
+          found.map(({ offsetHeight }) => offsetHeight),
+        );
     return { page, heightOf, bytes: Buffer.byteLength(await page.content()) };
   }
 
@@ -93,17 +106,22 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     }
   });
 
-  it.each(['/attention', '/attention?kind=refused_line&code=unknown_sku', '/orders', '/deliveries', '/audit'])(
-    'keep each row of %s short, and nothing beside the screen',
-    async (path) => {
-      const { heightOf, page, bytes } = await open(phone, path);
-      expect(bytes).toBeLessThan(60_000);
-      const rows = await heightOf('tbody tr');
-      expect(Math.max(0, ...rows)).toBeLessThanOrEqual(160);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(phone.width);
-      await page.close();
-    },
-  );
+  it.each([
+    '/attention',
+    '/attention?kind=refused_line&code=unknown_sku',
+    '/orders',
+    '/deliveries',
+    '/audit',
+  ])('keep each row of %s short, and nothing beside the screen', async (path) => {
+    const { heightOf, page, bytes } = await open(phone, path);
+    expect(bytes).toBeLessThan(60_000);
+    const rows = await heightOf('tbody tr');
+    expect(Math.max(0, ...rows)).toBeLessThanOrEqual(160);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+      phone.width,
+    );
+    await page.close();
+  });
 
   it('show what to do and the decision for all rows of a cause on the screen', async () => {
     const { page } = await open(phone, '/attention');
@@ -115,7 +133,10 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     await page.close();
   });
 
-  /** Somebody with a phone, from the overview on. What they tap and search is counted; to fill in fields is not. */
+  /**
+   * Somebody with a phone, from the overview on. What they tap and search is counted; to fill in
+   * fields is not.
+   */
   async function person(where: string, signIn: (page: Page) => Promise<void>) {
     const context = await browser.newContext({ viewport: phone });
     onTestFinished(() => context.close());
@@ -129,11 +150,15 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     };
     return {
       page,
-      tap: (text: string, within: Page | Locator = page) => tap(within.getByText(text, { exact: true })),
+      tap: (text: string, within: Page | Locator = page) =>
+        tap(within.getByText(text, { exact: true })),
       press: (name: string) => tap(page.getByRole('button', { name, exact: true })),
       fillIn: async (fields: Readonly<Record<string, string>>) => {
         for (const [name, value] of Object.entries(fields)) {
-          const field = page.locator(`form.stack [name="${name}"]`).filter({ visible: true }).first();
+          const field = page
+            .locator(`form.stack [name="${name}"]`)
+            .filter({ visible: true })
+            .first();
           await (name === 'as' ? field.selectOption(value) : field.fill(value));
         }
       },
@@ -150,7 +175,10 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
         await page.goto(`http://${where}/`);
         await perform();
         const { taps, searches } = counted;
-        expect([task, searches <= 1 && taps + searches <= mostSteps ? 'short' : counted]).toEqual([task, 'short']);
+        expect([task, searches <= 1 && taps + searches <= mostSteps ? 'short' : counted]).toEqual([
+          task,
+          'short',
+        ]);
         const path = join(projectRoot, `docs/images/task-${task.replaceAll(' ', '-')}.jpg`);
         if (process.env['UPDATE_IMAGES'] !== undefined && existsSync(path))
           await page.screenshot({ path, type: 'jpeg', quality: 32 });
@@ -160,7 +188,9 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
 
   const reason = 'asked by the shop';
 
-  it('lead from the overview to the end of nine tasks in at most three steps', { timeout: 120_000 }, async () => {
+  it('lead from the overview to the end of nine tasks in at most three steps', {
+    timeout: 120_000,
+  }, async () => {
     const withCustomer = async (place: Installation): Promise<void> => {
       await fillOutbox(place);
       const store = openOutbox(place);
@@ -171,11 +201,16 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     };
     const pages = await startPages({ fill: withCustomer, decides: true });
     const { read } = pages.store;
-    const { page, tap, press, fillIn, search, does } = await person(pages.address, async (their) => {
-      const [name = '', value = ''] = (await pages.as(operatorToken)).headers.cookie.split('=');
-      await their.context().addCookies([{ name, value, url: `http://${pages.address}` }]);
-    });
-    await does('find by e-mail', async () => expect(await search('anna@example.com')).toBe('Order 1004'));
+    const { page, tap, press, fillIn, search, does } = await person(
+      pages.address,
+      async (their) => {
+        const [name = '', value = ''] = (await pages.as(operatorToken)).headers.cookie.split('=');
+        await their.context().addCookies([{ name, value, url: `http://${pages.address}` }]);
+      },
+    );
+    await does('find by e-mail', async () =>
+      expect(await search('anna@example.com')).toBe('Order 1004'),
+    );
     await does('find by SKU', async () => expect(await search('steam-20')).toBe('Order 1004'));
     await does('find by code', async () => expect(await search('GIFT-CODE-2')).toBe('Order 1001'));
     await does('why it waits', async () => {
@@ -224,7 +259,9 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
       { id: 'acme', keys: [key('first'), key('next')] },
       { id: 'other', keys: [key('foreign')] },
     ];
-    const place = await RealInstallation.open({ sandbox: { accounts, limits: { enabled: false } } });
+    const place = await RealInstallation.open({
+      sandbox: { accounts, limits: { enabled: false } },
+    });
     onTestFinished(() => place.close());
     const file = join(place.folder, 'the-key');
     const token = 'the-token-of-anna-0001';
@@ -236,14 +273,18 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     const worker = place.start();
     const where = String((await worker.started())['admin']);
     const settled = (id: number) =>
-      worker.line(({ msg, ...event }) => msg === 'result delivered' && event['order_id'] === String(id));
+      worker.line(
+        ({ msg, ...event }) => msg === 'result delivered' && event['order_id'] === String(id),
+      );
     place.drop('1.ndjson', order(1));
     await settled(1);
     // Without a lookup that found an order no key is asked for its account.
     await worker.line(({ msg }) => msg.startsWith('lookups work'));
     await place.sandbox.operate((operator) => operator.revokeKey('acme', 'first'));
     place.drop('2.ndjson', order(2));
-    await worker.line(({ msg, ...event }) => msg === 'scope paused' && event['scope'] === 'key:main');
+    await worker.line(
+      ({ msg, ...event }) => msg === 'scope paused' && event['scope'] === 'key:main',
+    );
     const { page, tap, press, does } = await person(where, async (their) => {
       await their.goto(`http://${where}/`);
       await their.getByLabel('Token').fill(token);
@@ -273,13 +314,19 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
       await press('Reload the configuration');
       await page.getByText('Done: in use now: wholesale.keys[].value.').waitFor();
     });
-    await worker.line(({ msg, ...event }) => msg === 'scope paused' && event['reason'] === 'key_of_other_account');
+    await worker.line(
+      ({ msg, ...event }) => msg === 'scope paused' && event['reason'] === 'key_of_other_account',
+    );
     await page.goto(`http://${where}/`);
-    expect(await paused.innerText()).toContain('configure a key of the account that the orders were bought from');
+    expect(await paused.innerText()).toContain(
+      'configure a key of the account that the orders were bought from',
+    );
     await page.goto(`http://${where}/config`);
     await tap('Reload the configuration');
     await page.getByText(`The key main is in ${file}`).waitFor();
     expect(await page.content()).not.toContain('sandbox-key');
-    expect(await worker.line(({ msg }) => msg === 'reloaded')).toMatchObject({ asked: 'page:anna' });
+    expect(await worker.line(({ msg }) => msg === 'reloaded')).toMatchObject({
+      asked: 'page:anna',
+    });
   });
 });

@@ -36,18 +36,26 @@ describe('scopes that are paused', () => {
       ['euros-4', 'balance:EUR'],
       ['sims-5', 'family:esim'],
     ] as const) {
-      expect(await world.ask('queue', 'status', '--explain', world.referenceOf(id))).toContain(scope);
+      expect(await world.ask('queue', 'status', '--explain', world.referenceOf(id))).toContain(
+        scope,
+      );
       expect(await world.ask('orders', 'show', id)).toContain(scope);
     }
   });
 
   // CI waits for it: this minute is not scaled.
-  it('need attention at once where a family waits for its first delivered order', { timeout: 60_000 }, async () => {
-    const world = await WorkerWithFakeApi.open({ variants: { card: { behaviour: neverDelivers } } });
+  it('need attention at once where a family waits for its first delivered order', {
+    timeout: 60_000,
+  }, async () => {
+    const world = await WorkerWithFakeApi.open({
+      variants: { card: { behaviour: neverDelivers } },
+    });
     world.order('cards', 5, { variant: 'card' });
     await world.untilPaused('family:gift_card', 'connector_unproven');
     await world.until(async () => {
-      const { attention }: { attention: unknown[] } = JSON.parse(await world.ask('queue', 'status'));
+      const { attention }: { attention: unknown[] } = JSON.parse(
+        await world.ask('queue', 'status'),
+      );
       return JSON.stringify(attention).includes('connector_unproven');
     }, 15_000);
     expect(world.states('cards')['placed']).toBe(2);

@@ -23,7 +23,8 @@ async function until(holds: () => boolean, what: string): Promise<void> {
   }
 }
 
-const writtenAt = (paths: readonly string[]): readonly number[] => paths.map((path) => lstatSync(path).mtimeMs);
+const writtenAt = (paths: readonly string[]): readonly number[] =>
+  paths.map((path) => lstatSync(path).mtimeMs);
 
 interface Seen {
   readonly path: string;
@@ -47,22 +48,42 @@ describe('a program that reads a result a thousand times a second', { timeout: 1
     place = await Installation.open({ folder: { source: 'shop' } });
     let worker = place.start();
     await worker.started();
-    const lines = Array.from({ length: rows }, (_, id) => `shop,${id},steam-usd-5,${id === 0 ? 500 : 1},USD`);
+    const lines = Array.from(
+      { length: rows },
+      (_, id) => `shop,${id},steam-usd-5,${id === 0 ? 500 : 1},USD`,
+    );
     place.drop('many.csv', `source,order_id,variant,quantity,currency\n${lines.join('\n')}\n`);
-    await until(() => place.csvResults().size === 1 && place.results().size === rows, 'all results');
+    await until(
+      () => place.csvResults().size === 1 && place.results().size === rows,
+      'all results',
+    );
     const [name = ''] = readdirSync(join(place.folder, 'results', 'files'));
-    const paths = ['shop/0.json', `files/${name}`].map((path) => join(place.folder, 'results', path));
+    const paths = ['shop/0.json', `files/${name}`].map((path) =>
+      join(place.folder, 'results', path),
+    );
     const end = await readerOf(paths);
     for (let kill = 0; kill < kills; kill += 1) {
       const killed = new AbortController();
       const rewriting = (async () => {
         while (!killed.signal.aborted) {
-          const argv = ['results', 'rewrite', '--source', 'shop', '--order', '0', '--reason', 'test'];
+          const argv = [
+            'results',
+            'rewrite',
+            '--source',
+            'shop',
+            '--order',
+            '0',
+            '--reason',
+            'test',
+          ];
           await runHere([...argv, '--config', place.configFile], new SystemClock());
         }
       })();
       const before = writtenAt(paths);
-      await until(() => writtenAt(paths).every((at, index) => at !== before[index]), 'a new version of each file');
+      await until(
+        () => writtenAt(paths).every((at, index) => at !== before[index]),
+        'a new version of each file',
+      );
       // In the middle of whatever it writes.
       await delay(100 + 150 * kill);
       await worker.end('SIGKILL');

@@ -27,7 +27,8 @@ describe('a power loss', () => {
     { timeout: 120_000 },
     async () => {
       installation = await Installation.open({ submit: { concurrency: 1 } });
-      // better-sqlite3 lowers the setting when an existing WAL database is opened, not when it is created.
+      // better-sqlite3 lowers the setting when an existing WAL database is opened, not when it is
+      // created.
       const first = installation.start();
       await first.started();
       await first.end('SIGTERM');
@@ -37,7 +38,10 @@ describe('a power loss', () => {
         variant: 'steam-usd-5',
         quantity: 1,
       }));
-      installation.drop('a.json', JSON.stringify({ source: 'shop', order_id: '1', currency: 'USD', lines }));
+      installation.drop(
+        'a.json',
+        JSON.stringify({ source: 'shop', order_id: '1', currency: 'USD', lines }),
+      );
       const traceFile = join(installation.folder, 'trace');
       const worker = installation.start([
         'strace',
@@ -52,7 +56,10 @@ describe('a power loss', () => {
       ]);
       await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
       // strace does not forward signals: the worker gets its own.
-      process.kill(JSON.parse(readFileSync(join(installation.folder, 'run.json'), 'utf8')).pid, 'SIGTERM');
+      process.kill(
+        JSON.parse(readFileSync(join(installation.folder, 'run.json'), 'utf8')).pid,
+        'SIGTERM',
+      );
       await worker.exited();
 
       const events = eventsIn(readFileSync(traceFile, 'utf8'));
@@ -66,8 +73,9 @@ describe('a power loss', () => {
         }
       }
       expect(between).toHaveLength(orders);
-      // Before the first call: the lines with their references, then the attempt. Between two calls: the outcome of
-      // the first, then the attempt of the second. With synchronous=NORMAL all of these would be 0.
+      // Before the first call: the lines with their references, then the attempt. Between two
+      // calls: the outcome of the first, then the attempt of the second. With synchronous=NORMAL
+      // all of these would be 0.
       expect(between.filter((count) => count < 2)).toEqual([]);
     },
   );

@@ -66,8 +66,13 @@ describe('a key that is revoked and replaced while the worker runs', () => {
     installation.configure((config) => {
       config.wholesale.keys[0].value = keys.next.value;
     });
-    expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'], need_restart: [] });
-    expect(await worker.line((line) => line.msg === 'scope resumed')).toMatchObject({ scope: 'key:main' });
+    expect(await worker.reload()).toMatchObject({
+      applied: ['wholesale.keys[].value'],
+      need_restart: [],
+    });
+    expect(await worker.line((line) => line.msg === 'scope resumed')).toMatchObject({
+      scope: 'key:main',
+    });
     await until(
       () => installation?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0,
       'all is bought',
@@ -79,13 +84,17 @@ describe('a key that is revoked and replaced while the worker runs', () => {
       .query<{ reference: string }>('SELECT reference FROM outbox')
       .map((row) => row.reference);
     expect(references).toHaveLength(160);
-    expect(ledger.orders.map(({ reference }) => reference).toSorted()).toEqual(references.toSorted());
+    expect(ledger.orders.map(({ reference }) => reference).toSorted()).toEqual(
+      references.toSorted(),
+    );
     expect(ledger.keys.map((key) => key.limited)).toEqual([0, 0, 0]);
     const [, , next] = ledger.keys;
     expect(next?.orders_at.length).toBeGreaterThan(0);
     // The first call with the new value was a probe, which spends nothing.
     expect(next?.requests_at[0]).toBeLessThan(Math.min(...(next?.orders_at ?? [])));
-    expect(installation.query("SELECT action, actor FROM audit_log WHERE subject = 'key:main'")).toEqual([
+    expect(
+      installation.query("SELECT action, actor FROM audit_log WHERE subject = 'key:main'"),
+    ).toEqual([
       { action: 'pause', actor: 'worker' },
       { action: 'resume', actor: 'worker' },
     ]);
@@ -109,7 +118,9 @@ describe('a key that is revoked and replaced while the worker runs', () => {
     installation.configure((config) => {
       config.wholesale.keys = [keys.spare];
     });
-    expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].name', 'wholesale.keys[].value'] });
+    expect(await worker.reload()).toMatchObject({
+      applied: ['wholesale.keys[].name', 'wholesale.keys[].value'],
+    });
     installation.drop('b.ndjson', orders(10, 20));
     await until(() => sandbox.ledger().orders.length === 20, 'the second key is used');
     installation.configure((config) => {
@@ -136,7 +147,10 @@ describe('SIGHUP', () => {
       config.log = { level: 'loud' };
     });
     const refused = await worker.reload();
-    expect(refused).toMatchObject({ level: 'error', msg: 'reload refused; the configuration in use stays' });
+    expect(refused).toMatchObject({
+      level: 'error',
+      msg: 'reload refused; the configuration in use stays',
+    });
     const told = JSON.stringify(refused);
     expect(told).toContain('log.level');
     expect(told).toContain('is the same key as wholesale.keys.0');
@@ -152,12 +166,18 @@ describe('SIGHUP', () => {
 
   it('changes the webhook endpoints: a new token is valid at once, and the address stays', async () => {
     const token = (value: string) => [{ name: 'shop', value }];
-    installation = await Installation.open({ webhook: { tokens: token('the-first-token-of-all') } });
+    installation = await Installation.open({
+      webhook: { tokens: token('the-first-token-of-all') },
+    });
     const worker = installation.start();
     const { webhook } = await worker.started();
     const post = async (bearer: string, id: number): Promise<number> => {
       const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
-      const answer = await fetch(`http://${String(webhook)}/v1/orders`, { method: 'POST', headers, body: order(id) });
+      const answer = await fetch(`http://${String(webhook)}/v1/orders`, {
+        method: 'POST',
+        headers,
+        body: order(id),
+      });
       return answer.status;
     };
     expect(await post('the-first-token-of-all', 1)).toBe(202);
@@ -188,7 +208,10 @@ describe('SIGHUP', () => {
     writeFileSync(skus, 'skus: { A: { type: gift_card_order, variant: steam-usd-5 } }\n');
     installation.configure((config) => {
       const secrets = [{ value: 'a-secret-of-the-shop' }];
-      config.intake.webhook = { listen: '127.0.0.1:0', shopify: [{ shop: 'main', secrets, sku_map: skus }] };
+      config.intake.webhook = {
+        listen: '127.0.0.1:0',
+        shopify: [{ shop: 'main', secrets, sku_map: skus }],
+      };
     });
     const worker = installation.start();
     await worker.started();
@@ -243,7 +266,10 @@ describe('SIGHUP', () => {
       config.submit.concurrency = 7;
     });
     const expected = { level: 'warn', need_restart: ['submit.in_flight_window_ms'] };
-    expect(await worker.reload()).toMatchObject({ ...expected, applied: ['log.level', 'submit.concurrency'] });
+    expect(await worker.reload()).toMatchObject({
+      ...expected,
+      applied: ['log.level', 'submit.concurrency'],
+    });
     expect(await worker.reload()).toMatchObject({ ...expected, applied: [] });
   });
 
@@ -261,7 +287,11 @@ describe('SIGHUP', () => {
     });
     installation.drop('a.ndjson', orders(0, 1));
     await worker.line((line) => line.msg === 'result delivered');
-    expect(installation.sandbox.ledger().keys.map((key) => key.requests_at.length > 0)).toEqual([true, false, false]);
+    expect(installation.sandbox.ledger().keys.map((key) => key.requests_at.length > 0)).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('reads a mounted secret whose folder is swapped as a whole, as Kubernetes does', async () => {
@@ -280,14 +310,18 @@ describe('SIGHUP', () => {
       renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
     };
     version('..2026_11_21_1', keys.main.value);
-    for (const name of ['worker.yaml', 'wholesale_key']) symlinkSync(join('..data', name), join(mount, name));
+    for (const name of ['worker.yaml', 'wholesale_key'])
+      symlinkSync(join('..data', name), join(mount, name));
     const worker = installation.start([], join(mount, 'worker.yaml'));
     await worker.started();
     await installation.sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
     installation.drop('a.ndjson', orders(0, 3));
     await worker.line((line) => line.msg === 'scope paused');
     version('..2026_11_21_2', keys.next.value);
-    expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'], need_restart: [] });
+    expect(await worker.reload()).toMatchObject({
+      applied: ['wholesale.keys[].value'],
+      need_restart: [],
+    });
     await until(() => installation?.sandbox.ledger().orders.length === 3, 'the new key is used');
     await until(
       () => installation?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0,

@@ -16,16 +16,22 @@ it('a folder or a token whose source is renamed buys nothing again: start and re
   const { webhook } = await worker.started();
   const sent = await fetch(`http://${String(webhook)}/v1/orders`, {
     method: 'POST',
-    headers: { authorization: 'Bearer a-token-of-the-form-it-is', 'content-type': 'application/json' },
+    headers: {
+      authorization: 'Bearer a-token-of-the-form-it-is',
+      'content-type': 'application/json',
+    },
     body: order('2'),
   });
   expect(sent.status).toBe(202);
   await expect
-    .poll(() => installation.query("SELECT 1 FROM outbox WHERE state = 'fulfilled'").length, { timeout: 30_000 })
+    .poll(() => installation.query("SELECT 1 FROM outbox WHERE state = 'fulfilled'").length, {
+      timeout: 30_000,
+    })
     .toBe(2);
 
   // oxlint-disable-next-line typescript/no-explicit-any -- the config file as it is
-  const rename = (change: (intake: any) => void): void => installation.configure(({ intake }) => change(intake));
+  const rename = (change: (intake: any) => void): void =>
+    installation.configure(({ intake }) => change(intake));
   rename(({ webhook: { tokens } }) => void (tokens[0].name = 'front'));
   expect(JSON.stringify(await worker.reload())).toContain('set sources: [form]');
   expect(await worker.end('SIGTERM')).toBe(0);

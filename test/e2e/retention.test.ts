@@ -10,8 +10,9 @@ import { contentsOf, deliveredCodes, filesBelow, findSecrets } from '../support/
 import { Installation } from '../support/worker-process.ts';
 
 /*
- * Days pass while no worker runs: the test moves the times that the worker has written, in the outbox and of the files, so
- * that they are what they would be after so long. Code, processes and files are the real ones.
+ * Days pass while no worker runs: the test moves the times that the worker has written, in the
+ * outbox and of the files, so that they are what they would be after so long. Code, processes and
+ * files are the real ones.
  */
 
 let place: Installation;
@@ -22,7 +23,13 @@ const dayMs = 86_400_000;
 function letDaysPass(days: number): void {
   const database = new SqliteDatabase(place.databasePath);
   const moved = {
-    entries: ['created_at_ms', 'updated_at_ms', 'settled_at_ms', 'first_sent_at_ms', 'last_sent_at_ms'],
+    entries: [
+      'created_at_ms',
+      'updated_at_ms',
+      'settled_at_ms',
+      'first_sent_at_ms',
+      'last_sent_at_ms',
+    ],
     deliveries: ['done_at_ms'],
     requests: ['received_at_ms', 'updated_at_ms'],
   };
@@ -55,7 +62,10 @@ const filesWith = (codes: readonly string[]): string[] => [
 ];
 
 const cli = async (...argv: string[]): Promise<string> => {
-  const { code, stdout, stderr } = await runHere([...argv, '--config', place.configFile], new SystemClock());
+  const { code, stdout, stderr } = await runHere(
+    [...argv, '--config', place.configFile],
+    new SystemClock(),
+  );
   if (code !== 0) throw new Error(stderr);
   return stdout;
 };
@@ -71,13 +81,19 @@ async function until(holds: () => boolean, what: string): Promise<void> {
 const header = 'source,order_id,variant,quantity,currency\n';
 
 async function buy(): Promise<void> {
-  place = await Installation.open({ folder: { source: 'shop' }, sandbox: { faults: [foreignAnswer] } });
+  place = await Installation.open({
+    folder: { source: 'shop' },
+    sandbox: { faults: [foreignAnswer] },
+  });
   const worker = place.start();
   await worker.started();
   place.drop('done.csv', `${header}shop,1,steam-usd-5,2,USD\nshop,2,steam-usd-5,1,USD\n`);
   place.drop('open.csv', `${header}shop,3,test-other-reference,1,USD\nshop,4,steam-usd-10,1,USD\n`);
   const undelivered = (): number => place.query('SELECT 1 FROM delivery_log WHERE done = 0').length;
-  await until(() => place.csvResults().size === 2 && resultFiles().length === 6 && undelivered() === 0, 'all results');
+  await until(
+    () => place.csvResults().size === 2 && resultFiles().length === 6 && undelivered() === 0,
+    'all results',
+  );
   await worker.end('SIGTERM');
 }
 
@@ -95,7 +111,9 @@ describe('what was kept for long enough', () => {
     expect(resultFiles()).toHaveLength(6);
     letDaysPass(2);
     const worker = place.start();
-    expect(await worker.line(({ msg }) => msg === 'old results were removed')).toMatchObject({ removed: 4 });
+    expect(await worker.line(({ msg }) => msg === 'old results were removed')).toMatchObject({
+      removed: 4,
+    });
     // The order that needs review, and what shares a file with it.
     expect([...place.results().keys()]).toEqual(['shop/3']);
     expect([...place.csvResults().keys()]).toEqual([expect.stringMatching(/^open\.csv\./)]);
@@ -112,9 +130,13 @@ describe('what was kept for long enough', () => {
     await buy();
     await cli('db', 'backup');
     const codes = deliveredCodes(place);
-    const kept = codes.filter((code) => JSON.stringify(place.results().get('shop/3')).includes(code));
+    const kept = codes.filter((code) =>
+      JSON.stringify(place.results().get('shop/3')).includes(code),
+    );
     const shredded = codes.filter((code) =>
-      ['shop/1', 'shop/2'].some((order) => JSON.stringify(place.results().get(order)).includes(code)),
+      ['shop/1', 'shop/2'].some((order) =>
+        JSON.stringify(place.results().get(order)).includes(code),
+      ),
     );
     expect([shredded.length, filesWith(shredded).includes('order-sync.db')]).toEqual([3, true]);
     place.configure((config) => {
@@ -129,11 +151,17 @@ describe('what was kept for long enough', () => {
     expect(filesWith(shredded)).toEqual([expect.stringMatching(/^backups\/order-sync-.*\.db$/)]);
     for (const code of kept) expect(filesWith([code])).toContain('order-sync.db');
     expect(findSecrets(codes, new Map([['log', JSON.stringify(worker.log)]]))).toEqual([]);
-    const audited = place.query<{ subject: string }>("SELECT subject FROM audit_log WHERE action = 'shred_codes'");
-    expect(audited.map(({ subject }) => subject).toSorted()).toEqual(['shop/1', 'shop/2', 'shop/4']);
-    // Nothing can be delivered again, so nothing in the shop is replaced by less.
-    await expect(cli('results', 'rewrite', '--source', 'shop', '--order', '1', '--reason', 'test')).rejects.toThrow(
-      'were shredded',
+    const audited = place.query<{ subject: string }>(
+      "SELECT subject FROM audit_log WHERE action = 'shred_codes'",
     );
+    expect(audited.map(({ subject }) => subject).toSorted()).toEqual([
+      'shop/1',
+      'shop/2',
+      'shop/4',
+    ]);
+    // Nothing can be delivered again, so nothing in the shop is replaced by less.
+    await expect(
+      cli('results', 'rewrite', '--source', 'shop', '--order', '1', '--reason', 'test'),
+    ).rejects.toThrow('were shredded');
   });
 });

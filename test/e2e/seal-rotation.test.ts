@@ -39,10 +39,12 @@ async function withOldEntries(): Promise<void> {
 
 const bought = (worker: WorkerProcess, id: number) =>
   worker.line(
-    ({ msg, order_id: about, state }) => msg === 'result delivered' && about === String(id) && state === 'completed',
+    ({ msg, order_id: about, state }) =>
+      msg === 'result delivered' && about === String(id) && state === 'completed',
   );
 
-const cli = (...argv: string[]) => runHere([...argv, '--config', installation.configFile], new SystemClock());
+const cli = (...argv: string[]) =>
+  runHere([...argv, '--config', installation.configFile], new SystemClock());
 
 describe('a rotation of the sealing key', { timeout: 300_000 }, () => {
   it('is continued by the next worker after kill -9, while orders are bought', async () => {
@@ -63,7 +65,9 @@ describe('a rotation of the sealing key', { timeout: 300_000 }, () => {
     }
     await second.line(({ msg }) => msg === 'all codes are sealed with the first key');
     if (process.env['SEALED_ENTRIES'] !== undefined)
-      process.stderr.write(`${entries} entries: ${Math.round(performance.now() - start)} ms after the kill\n`);
+      process.stderr.write(
+        `${entries} entries: ${Math.round(performance.now() - start)} ms after the kill\n`,
+      );
     expect(bySealer()).toEqual({ new: entries + 6 });
     expect(JSON.parse((await cli('seal', 'rotate', '--json')).stdout)).toMatchObject({
       seals_with: 'new',
@@ -84,7 +88,10 @@ describe('a rotation of the sealing key', { timeout: 300_000 }, () => {
   it('is performed by the command while no worker runs, and can be repeated', async () => {
     await withOldEntries();
     const rotated = await cli('seal', 'rotate');
-    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining('not used any more') });
+    expect(rotated).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('not used any more'),
+    });
     expect(rotated.stderr).toMatch(/^\d+ entries are left\n/);
     expect(bySealer()).toEqual({ new: entries });
     expect((await cli('seal', 'rotate')).code).toBe(0);

@@ -4,8 +4,9 @@ import { SealedRun, soldLines } from '../support/sealed-run.ts';
 import { contentsOf, filesBelow, findSecrets } from '../support/secret-search.ts';
 
 /*
- * A whole life of an installation that seals: then every place is searched for every code and every key. Exempt are the
- * delivery itself (results and callback), the config with its secret files, and the sandbox, who sold the codes.
+ * A whole life of an installation that seals: then every place is searched for every code and every
+ * key. Exempt are the delivery itself (results and callback), the config with its secret files, and
+ * the sandbox, who sold the codes.
  */
 
 const open: SealedRun[] = [];
@@ -58,13 +59,17 @@ describe('an installation that seals', { timeout: 90_000 }, () => {
         'orders show cards --answers --json',
       ]),
     );
-    expect([...places.keys()].some((name) => /\/backups\/order-sync-\w+\.db$/.test(name))).toBe(true);
+    expect([...places.keys()].some((name) => /\/backups\/order-sync-\w+\.db$/.test(name))).toBe(
+      true,
+    );
     expect(findSecrets(run.secrets(), places)).toEqual([]);
     // The search finds what is there: the results have every code of an order that was delivered.
     const results = contentsOf(filesBelow(join(run.place.folder, 'results')));
     expect(findSecrets(run.codes(), results).length).toBeGreaterThan(4);
-    expect(run.shop.posts.some(({ body }) => findSecrets(run.codes(), new Map([['post', body]])).length > 0)).toBe(
-      true,
-    );
+    expect(
+      run.shop.posts.some(
+        ({ body }) => findSecrets(run.codes(), new Map([['post', body]])).length > 0,
+      ),
+    ).toBe(true);
   });
 });

@@ -4,10 +4,11 @@ import { minutesAgo, oneCard } from '../storefronts/read-back/running-read-back.
 import { deliver, installationFor } from '../storefronts/read-back/shop-worker.ts';
 import { WritableWooCommerce } from '../storefronts/write-back/writable-woocommerce.ts';
 
-const setting = (name: string, otherwise: number): number => Number(process.env[`SHOP_MAILS_${name}`] ?? otherwise);
+const setting = (name: string, otherwise: number): number =>
+  Number(process.env[`SHOP_MAILS_${name}`] ?? otherwise);
 /**
- * For the figures of production: SHOP_MAILS_ORDERS=200 SHOP_MAILS_ANSWER_MS=500 SHOP_MAILS_TIME_SCALE=1, with
- * SHOP_MAILS_KILLS=0 and 3.
+ * For the figures of production: SHOP_MAILS_ORDERS=200 SHOP_MAILS_ANSWER_MS=500
+ * SHOP_MAILS_TIME_SCALE=1, with SHOP_MAILS_KILLS=0 and 3.
  */
 const orders = setting('ORDERS', 24);
 const answerMs = setting('ANSWER_MS', 50);
@@ -54,7 +55,10 @@ it('mails each code of many paid orders once, five calls an order, and a kill de
   let later = 0;
   const isLater = (line: { msg: string }): boolean => line.msg === 'a result is delivered later';
   // A stop lets the posts end that are under way, so none of them waits for it.
-  const signals = kills === 0 ? [] : (['SIGTERM', ...Array.from({ length: kills }, () => 'SIGKILL' as const)] as const);
+  const signals =
+    kills === 0
+      ? []
+      : (['SIGTERM', ...Array.from({ length: kills }, () => 'SIGKILL' as const)] as const);
   for (const [index, signal] of signals.entries()) {
     await until(() => mailedAfterMs.length >= (orders * (index + 1)) / (signals.length + 1));
     await worker.end(signal);
@@ -68,15 +72,27 @@ it('mails each code of many paid orders once, five calls an order, and a kill de
 
   const mails = stub.shop.mails.filter(({ kind }) => kind === 'note');
   expect(mails.map(({ orderId }) => orderId).toSorted()).toEqual(ids);
-  const codes = mails.flatMap(({ text }) => [...text.matchAll(/Code: <code>([^<]+)</g)].map(([, code]) => code));
+  const codes = mails.flatMap(({ text }) =>
+    [...text.matchAll(/Code: <code>([^<]+)</g)].map(([, code]) => code),
+  );
   expect([codes.length, new Set(codes).size]).toEqual([orders, orders]);
-  // An order that was under way is read again, with its notes where a post may be open, and its last write is repeated.
+  // An order that was under way is read again, with its notes where a post may be open, and its
+  // last write is repeated.
   const again = kills === 0 ? 0 : 3 * callsAtOnce * (kills + 1);
   const ofOrders = stub.calls.slice(calls).filter(({ url }) => /\/orders\/\d/.test(url.pathname));
   expect(ofOrders.length).toBeLessThanOrEqual(5 * orders + again);
   expect(later).toBeLessThanOrEqual(callsAtOnce * kills);
   const sorted = mailedAfterMs.toSorted((a, b) => a - b);
-  const figures = { orders, answerMs, kills, tookMs, medianMs: sorted[orders >> 1], longestMs: sorted.at(-1), later };
-  if (process.env['SHOP_MAILS_ORDERS'] !== undefined) process.stdout.write(`${JSON.stringify(figures)}\n`);
+  const figures = {
+    orders,
+    answerMs,
+    kills,
+    tookMs,
+    medianMs: sorted[orders >> 1],
+    longestMs: sorted.at(-1),
+    later,
+  };
+  if (process.env['SHOP_MAILS_ORDERS'] !== undefined)
+    process.stdout.write(`${JSON.stringify(figures)}\n`);
   expect(await worker.end('SIGTERM')).toBe(0);
 }, 900_000);

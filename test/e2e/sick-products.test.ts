@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { page } from '../support/fake-api/answers.ts';
-import { answersWith, echoes, fails, refuses, type Behaviour } from '../support/fake-api/behaviours.ts';
+import {
+  answersWith,
+  echoes,
+  fails,
+  refuses,
+  type Behaviour,
+} from '../support/fake-api/behaviours.ts';
 import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
 // CI runs it with 200.
@@ -25,7 +31,9 @@ describe('a product that always fails', () => {
     { timeout: 90_000 },
     async (_name, behaviours) => {
       const products = Object.keys(behaviours);
-      const variants = Object.fromEntries(Object.entries(behaviours).map(([id, behaviour]) => [id, { behaviour }]));
+      const variants = Object.fromEntries(
+        Object.entries(behaviours).map(([id, behaviour]) => [id, { behaviour }]),
+      );
       const world = await WorkerWithFakeApi.open({ variants: { good: {}, ...variants } });
       const { api } = world;
       await world.prove({ variant: 'good' });

@@ -166,7 +166,10 @@ describe('a worker that gets a stop signal', () => {
     await worker.end('SIGTERM');
     const path = join(installation.folder, 'results/shop/1.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ sandbox: true, state: 'completed' });
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+      sandbox: true,
+      state: 'completed',
+    });
     // The result contains the delivered code; no line of the log does.
     const code = String(JSON.parse(readFileSync(path, 'utf8')).lines[0].entries[0].units[0].code);
     expect(JSON.stringify(worker.log)).not.toContain(code);

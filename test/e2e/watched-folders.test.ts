@@ -8,9 +8,15 @@ import { Installation, type LogLine, type WorkerProcess } from '../support/worke
 let place: Installation;
 afterEach(() => place.close());
 
-const amazon = { name: 'amazon', currency: 'EUR', columns: { order_id: 'amazon-order-id', quantity: 'qty-purchased' } };
+const amazon = {
+  name: 'amazon',
+  currency: 'EUR',
+  columns: { order_id: 'amazon-order-id', quantity: 'qty-purchased' },
+};
 
-/** The folder `folder` with our columns and dollars, and `amazon` with its own columns and euros. */
+/**
+ * The folder `folder` with our columns and dollars, and `amazon` with its own columns and euros.
+ */
 async function open(): Promise<Installation> {
   place = await Installation.open({ folder: { currency: 'USD' }, folders: [amazon] });
   return place;
@@ -19,8 +25,10 @@ async function open(): Promise<Installation> {
 const ofFolder = 'order_id,variant,quantity\n1,steam-usd-5,2\n';
 const ofAmazon = 'amazon-order-id,variant,qty-purchased\n1,steam-usd-5,3\n';
 
-const accepted = (folder: string) => (line: LogLine) => line.msg === 'order file accepted' && line['folder'] === folder;
-const written = (line: LogLine): boolean => line.msg === 'result delivered' && line['sink'] === 'csv';
+const accepted = (folder: string) => (line: LogLine) =>
+  line.msg === 'order file accepted' && line['folder'] === folder;
+const written = (line: LogLine): boolean =>
+  line.msg === 'result delivered' && line['sink'] === 'csv';
 
 /** What was asked for, as `source/order quantity currency`. */
 const bought = (): readonly string[] =>
@@ -46,8 +54,13 @@ describe('two watched folders', () => {
     for (const name of ['folder', 'amazon']) await worker.line(accepted(name));
     await worker.line((line) => worker.log.filter(written).length === 2 && written(line));
     expect(bought()).toEqual(['amazon/1 3 EUR', 'folder/1 2 USD']);
-    const headers = [...place.csvResults().values()].map((text) => text.slice(0, text.indexOf(',result_')));
-    expect(headers.toSorted()).toEqual(['amazon-order-id,variant,qty-purchased', 'order_id,variant,quantity']);
+    const headers = [...place.csvResults().values()].map((text) =>
+      text.slice(0, text.indexOf(',result_')),
+    );
+    expect(headers.toSorted()).toEqual([
+      'amazon-order-id,variant,qty-purchased',
+      'order_id,variant,quantity',
+    ]);
     expect(place.query('SELECT name, folder FROM files ORDER BY folder')).toEqual([
       { name: 'orders.csv', folder: 'amazon' },
       { name: 'orders.csv', folder: 'folder' },
@@ -120,7 +133,10 @@ describe('two watched folders', () => {
     place.configure((config) => {
       config.intake.folders[1].columns.order_id = 'id';
     });
-    expect(await worker.reload()).toMatchObject({ applied: ['intake.folders[].columns.order_id'], need_restart: [] });
+    expect(await worker.reload()).toMatchObject({
+      applied: ['intake.folders[].columns.order_id'],
+      need_restart: [],
+    });
     place.configure((config) => {
       config.intake.folders.reverse();
       config.intake.folders[1].currency = 'EUR';
@@ -143,7 +159,10 @@ describe('two watched folders', () => {
     writeFileSync(file, ofAmazon);
     const submit = (...more: string[]) =>
       runHere(['submit', file, '--config', place.configFile, ...more], new SystemClock());
-    expect(await submit()).toMatchObject({ code: 2, stderr: expect.stringMatching(/--folder.*folder, amazon/) });
+    expect(await submit()).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--folder.*folder, amazon/),
+    });
     expect(await submit('--folder', 'ebay')).toMatchObject({ code: 2 });
     expect(await submit('--folder', 'amazon')).toMatchObject({ code: 0 });
     expect(bought()).toEqual(['amazon/1 3 EUR']);

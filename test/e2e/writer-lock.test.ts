@@ -14,7 +14,8 @@ afterEach(async () => {
   installation = null;
 });
 
-const isWaiting = ({ msg }: { readonly msg: string }): boolean => msg.startsWith('the outbox is in use');
+const isWaiting = ({ msg }: { readonly msg: string }): boolean =>
+  msg.startsWith('the outbox is in use');
 
 describe('a worker that starts while its outbox is in use', () => {
   it('waits for a command, and starts when the command ends', async () => {
@@ -37,7 +38,9 @@ describe('a worker that starts while its outbox is in use', () => {
     const ended = once(command, 'exit');
     const answer = await asked;
     const worker = installation.start();
-    expect(await Promise.race([worker.line(isWaiting), worker.exited()])).toMatchObject({ level: 'warn' });
+    expect(await Promise.race([worker.line(isWaiting), worker.exited()])).toMatchObject({
+      level: 'warn',
+    });
     notFound(answer);
     await ended;
     await worker.started();
@@ -58,7 +61,8 @@ describe('a worker that starts while its outbox is in use', () => {
     expect(second.log.filter(isWaiting)).toHaveLength(1);
     expect(second.stderr).toContain('Another worker holds the outbox');
     expect(await first.end('SIGTERM')).toBe(0);
-    // A command may hold the outbox for longer. Without another start, nothing would be bought from then on.
+    // A command may hold the outbox for longer. Without another start, nothing would be bought from
+    // then on.
     const unit = readFileSync(join(projectRoot, 'deploy/systemd/order-sync.service'), 'utf8');
     expect(unit).toMatch(/^Restart=on-failure$/m);
     expect(/^RestartPreventExitStatus=(.*)$/m.exec(unit)?.[1]?.split(' ')).not.toContain('5');

@@ -18,7 +18,8 @@ const isPauseOf =
 it('ends no paid order where base_url has a path too much: its 404 proves nothing until such a call was accepted', async () => {
   const place = await Installation.open({ timeScale: 1 });
   onTestFinished(() => place.close());
-  // The sandbox answers a path that it does not have as the API answers an order that it does not have.
+  // The sandbox answers a path that it does not have as the API answers an order that it does not
+  // have.
   place.configure((config) => (config.wholesale.base_url += '/v1'));
   const worker = place.start();
   await worker.started();
@@ -26,7 +27,9 @@ it('ends no paid order where base_url has a path too much: its 404 proves nothin
   place.drop('orders.ndjson', `${[...numbers.map(esim), ...numbers.map(order)].join('\n')}\n`);
   await worker.line(isPauseOf('variant:'));
   await worker.line(isPauseOf('plan:'));
-  const counts = place.query<{ state: string; n: number }>('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+  const counts = place.query<{ state: string; n: number }>(
+    'SELECT state, count(*) AS n FROM outbox GROUP BY state',
+  );
   const states = Object.fromEntries(counts.map(({ state, n }) => [state, n]));
   expect(states).not.toHaveProperty('rejected');
   // Each of them waits for a person, who reads where to look; the others were not sent.

@@ -4,8 +4,12 @@ import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 const day = 86_400_000;
 
 async function clockOf(world: WorkerWithFakeApi): Promise<{ status: string; aheadMs: number }> {
-  const { checks, details }: { checks: Record<string, string>; details?: { clock?: { ahead_ms: number } } } =
-    JSON.parse((await world.health()).text);
+  const {
+    checks,
+    details,
+  }: { checks: Record<string, string>; details?: { clock?: { ahead_ms: number } } } = JSON.parse(
+    (await world.health()).text,
+  );
   return { status: checks['clock'] ?? '', aheadMs: details?.clock?.ahead_ms ?? 0 };
 }
 
@@ -15,7 +19,9 @@ describe('a machine whose clock is wrong', () => {
     world.api.clockAheadMs = -5 * day;
     world.order('card', 3, { variant: 'card' });
     await world.untilState('card', 'fulfilled', 3);
-    await world.worker.line((line) => line.msg.startsWith("the clock of this machine differs from the API's"));
+    await world.worker.line((line) =>
+      line.msg.startsWith("the clock of this machine differs from the API's"),
+    );
     const clock = await clockOf(world);
     expect(clock.status).toBe('warn');
     expect(Math.abs(clock.aheadMs - 5 * day)).toBeLessThanOrEqual(2000);

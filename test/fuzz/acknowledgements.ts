@@ -24,12 +24,16 @@ export class Acknowledgements {
     const parsed = acknowledgement.safeParse(answer);
     if (!parsed.success) return false;
     for (const { source, order_id, lines } of parsed.data) {
-      for (const { line_id, reference } of lines) this.#lines.add(keyOf(source, order_id, line_id, reference));
+      for (const { line_id, reference } of lines)
+        this.#lines.add(keyOf(source, order_id, line_id, reference));
     }
     return true;
   }
 
-  /** Acknowledged lines that the outbox does not have, and lines of the outbox that were not acknowledged. */
+  /**
+   * Acknowledged lines that the outbox does not have, and lines of the outbox that were not
+   * acknowledged.
+   */
   against(path: string): { lost: readonly string[]; untold: readonly string[] } {
     const database = openReadOnly(path);
     const rows = database
@@ -38,7 +42,9 @@ export class Acknowledgements {
       )
       .all();
     database.close();
-    const stored = new Set(rows.map((row) => keyOf(row.source, row.order_id, row.line_id, row.reference)));
+    const stored = new Set(
+      rows.map((row) => keyOf(row.source, row.order_id, row.line_id, row.reference)),
+    );
     return {
       lost: [...this.#lines].filter((line) => !stored.has(line)),
       untold: [...stored].filter((line) => !this.#lines.has(line)),

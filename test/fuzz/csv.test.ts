@@ -36,12 +36,21 @@ const cell = fc.oneof(
       "'=cmd()",
     ),
   },
-  { weight: 1, arbitrary: fc.string({ unit: fc.constantFrom(...Array.from('a",;\n\r\t é€😀\u0000')), maxLength: 12 }) },
+  {
+    weight: 1,
+    arbitrary: fc.string({
+      unit: fc.constantFrom(...Array.from('a",;\n\r\t é€😀\u0000')),
+      maxLength: 12,
+    }),
+  },
 );
 /** A valid row, and a row with any content. */
 const row = fc.oneof(
   { weight: 3, arbitrary: fc.uuid().map((id) => `${id},1,gift_card_order,steam-usd-5,,,1,,USD`) },
-  { weight: 2, arbitrary: fc.array(cell, { minLength: 7, maxLength: 11 }).map((cells) => cells.join(',')) },
+  {
+    weight: 2,
+    arbitrary: fc.array(cell, { minLength: 7, maxLength: 11 }).map((cells) => cells.join(',')),
+  },
   {
     weight: 1,
     arbitrary: fc
@@ -59,14 +68,22 @@ const document = fc
       { weight: 9, arbitrary: fc.constant(csvHeader) },
       {
         weight: 1,
-        arbitrary: fc.constantFrom(`${csvHeader},note`, csvHeader.replace('iccid', 'icid'), '', `${csvHeader},days`),
+        arbitrary: fc.constantFrom(
+          `${csvHeader},note`,
+          csvHeader.replace('iccid', 'icid'),
+          '',
+          `${csvHeader},days`,
+        ),
       },
     ),
     rows: fc.array(row, { maxLength: 6 }),
     end: fc.constantFrom('\n', '\r\n', '\r'),
     isEnded: fc.boolean(),
   })
-  .map(({ start, header, rows, end, isEnded }) => `${start}${[header, ...rows].join(end)}${isEnded ? end : ''}`);
+  .map(
+    ({ start, header, rows, end, isEnded }) =>
+      `${start}${[header, ...rows].join(end)}${isEnded ? end : ''}`,
+  );
 const file = fc.oneof(
   { weight: 8, arbitrary: document.map((text) => Buffer.from(text)) },
   { weight: 3, arbitrary: damaged(document) },
@@ -81,27 +98,33 @@ describe('CSV files of any content in the inbox', () => {
     await bench.intake.scanOnce();
     let dropped = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(file, { minLength: together, maxLength: together }), async (files) => {
-        for (const content of files) {
-          dropped += 1;
-          bench.drop(`f${dropped}.csv`, content);
-        }
-        const report = await bench.intake.scanOnce();
-        expect(report.ingested + report.rejected).toBe(files.length);
-        expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
-      }),
+      fc.asyncProperty(
+        fc.array(file, { minLength: together, maxLength: together }),
+        async (files) => {
+          for (const content of files) {
+            dropped += 1;
+            bench.drop(`f${dropped}.csv`, content);
+          }
+          const report = await bench.intake.scanOnce();
+          expect(report.ingested + report.rejected).toBe(files.length);
+          expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
+        },
+      ),
       { numRuns: Math.ceil(runs.csv / together), endOnFailure: true },
     );
     expect(bench.log.filter(({ level }) => level >= 60)).toEqual([]);
 
-    // A file that left the inbox is acknowledged: the outbox must have its accepted lines, and nothing else.
-    const archived = readdirSync(bench.config.archive, { recursive: true, withFileTypes: true }).filter((entry) =>
-      entry.isFile(),
-    );
+    // A file that left the inbox is acknowledged: the outbox must have its accepted lines, and
+    // nothing else.
+    const archived = readdirSync(bench.config.archive, {
+      recursive: true,
+      withFileTypes: true,
+    }).filter((entry) => entry.isFile());
     const promised = new Set<string>();
     for (const entry of archived) {
       const { lines } = await readDocument(readFileSync(join(entry.parentPath, entry.name)), 'csv');
-      for (const { source, orderId, lineId } of lines) promised.add(JSON.stringify([source, orderId, lineId]));
+      for (const { source, orderId, lineId } of lines)
+        promised.add(JSON.stringify([source, orderId, lineId]));
     }
     const database = openReadOnly(join(bench.root, 'order-sync.db'));
     const stored = new Set(
@@ -112,7 +135,10 @@ describe('CSV files of any content in the inbox', () => {
         .all()
         .map((entry) => JSON.stringify([entry.source, entry.order_id, entry.line_id])),
     );
-    const counted = database.prepare<[], number>('SELECT sum(accepted_count) FROM files').pluck().get();
+    const counted = database
+      .prepare<[], number>('SELECT sum(accepted_count) FROM files')
+      .pluck()
+      .get();
     database.close();
     expect(
       [...promised].filter((line) => !stored.has(line)),

@@ -37,7 +37,9 @@ describe('requests of any content to the webhook', () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     await fc.assert(
       fc.asyncProperty(batchOf(input), async (bodies) => {
-        const answers = await Promise.all(bodies.map((body) => running.call('POST', '/v1/orders', headers, body)));
+        const answers = await Promise.all(
+          bodies.map((body) => running.call('POST', '/v1/orders', headers, body)),
+        );
         expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
         const accepted = answers.filter(({ status }) => status < 300);
         expect(accepted.filter(({ json }) => !acknowledged.take(json))).toEqual([]);
@@ -77,14 +79,22 @@ describe('requests of any content to the webhook', () => {
     expect([last.status, acknowledged.take(last.json)]).toEqual([202, true]);
     expect(answered).toBeGreaterThan(runs.requests / 2);
     expect(acknowledged.count).toBeGreaterThan(runs.requests / 20);
-    // The bytes after an accepted order may break the connection before its answer is read. Then the outbox has the
-    // order without an acknowledgement, and the shop sends it again.
+    // The bytes after an accepted order may break the connection before its answer is read. Then
+    // the outbox has the order without an acknowledgement, and the shop sends it again.
     expect(acknowledged.against(running.outbox.path).lost).toEqual([]);
   });
 });
 
 const headerName = fc.oneof(
-  fc.constantFrom('Authorization', 'Content-Type', 'Content-Encoding', 'Expect', 'Connection', 'Host', 'Upgrade'),
+  fc.constantFrom(
+    'Authorization',
+    'Content-Type',
+    'Content-Encoding',
+    'Expect',
+    'Connection',
+    'Host',
+    'Upgrade',
+  ),
   fc.constantFrom(
     'webhook-id',
     'webhook-timestamp',
@@ -93,7 +103,11 @@ const headerName = fc.oneof(
     'X-Forwarded-For',
     '__proto__',
   ),
-  fc.string({ unit: fc.constantFrom(...Array.from('aZ09-_ :\t\u0000é')), minLength: 1, maxLength: 12 }),
+  fc.string({
+    unit: fc.constantFrom(...Array.from('aZ09-_ :\t\u0000é')),
+    minLength: 1,
+    maxLength: 12,
+  }),
 );
 const headerValue = fc.oneof(
   fc.constantFrom(
@@ -130,7 +144,17 @@ const rawRequest: fc.Arbitrary<Buffer> = fc
         weight: 2,
         arbitrary: fc
           .tuple(
-            fc.constantFrom('POST', 'GET', 'DELETE', 'PUT', 'HEAD', 'OPTIONS', 'CONNECT', 'post', 'PRI'),
+            fc.constantFrom(
+              'POST',
+              'GET',
+              'DELETE',
+              'PUT',
+              'HEAD',
+              'OPTIONS',
+              'CONNECT',
+              'post',
+              'PRI',
+            ),
             fc.constantFrom(
               '/v1/orders',
               '/v1/orders/shop1/x',
@@ -152,7 +176,10 @@ const rawRequest: fc.Arbitrary<Buffer> = fc
       { weight: 4, arbitrary: fc.array(fc.tuple(headerName, headerValue), { maxLength: 4 }) },
     ),
     body: freshOrder.chain((made) =>
-      fc.oneof({ weight: 2, arbitrary: fc.constant(JSON.stringify(made)) }, { weight: 1, arbitrary: mutated(made) }),
+      fc.oneof(
+        { weight: 2, arbitrary: fc.constant(JSON.stringify(made)) },
+        { weight: 1, arbitrary: mutated(made) },
+      ),
     ),
     framing: fc.oneof(
       { weight: 5, arbitrary: fc.constant<Framing>('length') },
@@ -173,13 +200,21 @@ const rawRequest: fc.Arbitrary<Buffer> = fc
     ),
   })
   .map(({ line, headers, body, framing }) => {
-    const head = [line, 'Host: localhost', `Authorization: Bearer ${token}`, 'Content-Type: application/json'];
+    const head = [
+      line,
+      'Host: localhost',
+      `Authorization: Bearer ${token}`,
+      'Content-Type: application/json',
+    ];
     const others = headers.map(([name, value]) => `${name}: ${value}`);
     const { fields, text } = framed(body, framing);
     return Buffer.from(`${[...head, ...others, ...fields].join('\r\n')}\r\n\r\n${text}`, 'utf8');
   })
   .chain((whole) =>
-    fc.oneof({ weight: 4, arbitrary: fc.constant(whole) }, { weight: 1, arbitrary: damaged(fc.constant(whole)) }),
+    fc.oneof(
+      { weight: 4, arbitrary: fc.constant(whole) },
+      { weight: 1, arbitrary: damaged(fc.constant(whole)) },
+    ),
   );
 
 type Framing =

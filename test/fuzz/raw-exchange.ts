@@ -10,8 +10,8 @@ interface RawAnswer {
 const patienceMs = 20_000;
 
 /**
- * Sends bytes over a new connection, ends the sending side, and reads until the server closes. Throws when the server
- * does not close.
+ * Sends bytes over a new connection, ends the sending side, and reads until the server closes.
+ * Throws when the server does not close.
  */
 export async function exchange(port: number, bytes: Buffer): Promise<readonly RawAnswer[]> {
   return await new Promise((resolve, reject) => {

@@ -2,11 +2,15 @@ import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 
 /**
- * The number of inputs: 50 % JSON, 25 % CSV, 25 % raw requests. CI runs 10,000; `FUZZ_RUNS=100000` is the
- * long run with the figures in docs/reliability.md.
+ * The number of inputs: 50 % JSON, 25 % CSV, 25 % raw requests. CI runs 10,000; `FUZZ_RUNS=100000`
+ * is the long run with the figures in docs/reliability.md.
  */
 const total = Number(process.env['FUZZ_RUNS'] ?? 1200);
-export const runs = { json: Math.ceil(total / 2), csv: Math.ceil(total / 4), requests: Math.ceil(total / 4) };
+export const runs = {
+  json: Math.ceil(total / 2),
+  csv: Math.ceil(total / 4),
+  requests: Math.ceil(total / 4),
+};
 
 /** Inputs that are sent at the same time. */
 export const together = 32;
@@ -37,7 +41,10 @@ export function mutated(document: unknown): fc.Arbitrary<string> {
     ),
   );
   return fc
-    .array(fc.tuple(fc.nat(), strange, fc.constantFrom('replace', 'remove', 'add')), { minLength: 1, maxLength: 4 })
+    .array(fc.tuple(fc.nat(), strange, fc.constantFrom('replace', 'remove', 'add')), {
+      minLength: 1,
+      maxLength: 4,
+    })
     .map((changes) => {
       const copy: unknown = structuredClone(document);
       for (const [at, value, how] of changes) {
@@ -53,16 +60,25 @@ export function mutated(document: unknown): fc.Arbitrary<string> {
 
 function placesIn(value: unknown): { holder: object; key: string }[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, child]) => [{ holder: value, key }, ...placesIn(child)]);
+  return Object.entries(value).flatMap(([key, child]) => [
+    { holder: value, key },
+    ...placesIn(child),
+  ]);
 }
 
 /** Bytes that are cut, or in which a piece is repeated or replaced. */
 export const damaged = (whole: fc.Arbitrary<string | Buffer>): fc.Arbitrary<Buffer> =>
-  fc.tuple(whole, fc.nat(), fc.nat(), fc.uint8Array({ maxLength: 8 })).map(([text, from, length, bytes]) => {
-    const buffer = Buffer.from(text);
-    const start = from % (buffer.length + 1);
-    return Buffer.concat([buffer.subarray(0, start), bytes, buffer.subarray(start + (length % 9))]);
-  });
+  fc
+    .tuple(whole, fc.nat(), fc.nat(), fc.uint8Array({ maxLength: 8 }))
+    .map(([text, from, length, bytes]) => {
+      const buffer = Buffer.from(text);
+      const start = from % (buffer.length + 1);
+      return Buffer.concat([
+        buffer.subarray(0, start),
+        bytes,
+        buffer.subarray(start + (length % 9)),
+      ]);
+    });
 
 export const bodyOf = (document: unknown): fc.Arbitrary<Buffer> =>
   fc.oneof(

@@ -16,7 +16,12 @@ describe('an order id with a character that nobody sees is refused', () => {
   ] as const)('in %s', async (_name, format, text, field) => {
     const { lines, rejections } = await readDocument(text, format);
     expect(lines).toEqual([]);
-    expect(rejections[0]).toMatchObject({ field, value: spoofed, rule: expect.stringMatching(says), orderId: null });
+    expect(rejections[0]).toMatchObject({
+      field,
+      value: spoofed,
+      rule: expect.stringMatching(says),
+      orderId: null,
+    });
   });
 
   it('over HTTP', async () => {
@@ -39,10 +44,19 @@ describe('an order id with a character that nobody sees is refused', () => {
     const [line] = (await readDocument(JSON.stringify(order()), 'json')).lines;
     const accepts = (changes: object): boolean =>
       submitCommandSchema.safeParse({ action: 'submit', lines: [{ ...line, ...changes }] }).success;
-    expect([accepts({}), accepts({ orderId: spoofed }), accepts({ lineId: '1\u00a02' })]).toEqual([true, false, false]);
+    expect([accepts({}), accepts({ orderId: spoofed }), accepts({ lineId: '1\u00a02' })]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('in the order of a shop, whose ids are digits only', () => {
-    expect([idOf('1001'), idOf(spoofed), idOf('10\u200b01'), idOf('１００１')]).toEqual(['1001', null, null, null]);
+    expect([idOf('1001'), idOf(spoofed), idOf('10\u200b01'), idOf('１００１')]).toEqual([
+      '1001',
+      null,
+      null,
+      null,
+    ]);
   });
 });

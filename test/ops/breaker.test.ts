@@ -4,24 +4,27 @@ import { Breaker } from '../../src/ops/breaker.ts';
 function breakerAt() {
   const time = { nowMs: 1_000_000 };
   const clock = { monoMs: () => time.nowMs };
-  const breaker = new Breaker({ clock, random: () => 0, opensAfter: 3, firstMs: 1000, mostMs: 3000 });
+  const breaker = new Breaker({
+    clock,
+    random: () => 0,
+    opensAfter: 3,
+    firstMs: 1000,
+    mostMs: 3000,
+  });
   return { breaker, time };
 }
 
 it('opens after failures of different causes in a row, and not where one works between', () => {
   const { breaker } = breakerAt();
-  expect([breaker.fails({ cause: 'a' }), breaker.fails({ cause: 'a' }), breaker.fails({ cause: 'b' })]).toEqual([
-    false,
-    false,
-    false,
-  ]);
+  expect([
+    breaker.fails({ cause: 'a' }),
+    breaker.fails({ cause: 'a' }),
+    breaker.fails({ cause: 'b' }),
+  ]).toEqual([false, false, false]);
   breaker.works();
-  expect([breaker.fails(), breaker.fails({ cause: null }), breaker.fails(), breaker.state]).toEqual([
-    false,
-    false,
-    false,
-    'closed',
-  ]);
+  expect([breaker.fails(), breaker.fails({ cause: null }), breaker.fails(), breaker.state]).toEqual(
+    [false, false, false, 'closed'],
+  );
   expect([breaker.fails(), breaker.state, breaker.waitMs]).toEqual([true, 'open', 800]);
 });
 
@@ -40,7 +43,12 @@ it('is half-open after its wait, which doubles with each trial that fails up to 
   expect(waits).toEqual([1600, 2400, 2400]);
   expect(breaker.forMs).toBe(800 + 1600 + 2400);
   breaker.works();
-  expect([breaker.state, breaker.forMs, breaker.waitMs, breaker.trials]).toEqual(['closed', null, 0, 0]);
+  expect([breaker.state, breaker.forMs, breaker.waitMs, breaker.trials]).toEqual([
+    'closed',
+    null,
+    0,
+    0,
+  ]);
 });
 
 it('waits as long as it is asked to, whatever was called before works', () => {

@@ -2,7 +2,11 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ConnectionGuard, type ClosedBecause, type ConnectionLimits } from '../../src/ops/connection-guard.ts';
+import {
+  ConnectionGuard,
+  type ClosedBecause,
+  type ConnectionLimits,
+} from '../../src/ops/connection-guard.ts';
 import { listen } from '../../src/ops/listen.ts';
 import { HandClock } from '../support/hand-clock.ts';
 
@@ -18,7 +22,13 @@ async function guarded(limits: Partial<ConnectionLimits> = {}, answer = answers)
   const closed: ClosedBecause[] = [];
   const clock = new HandClock();
   const guard = new ConnectionGuard(
-    { connections: 8, connectionsPerAddress: 8, answerMs: 60_000, judgesAddresses: true, ...limits },
+    {
+      connections: 8,
+      connectionsPerAddress: 8,
+      answerMs: 60_000,
+      judgesAddresses: true,
+      ...limits,
+    },
     clock,
     (because) => closed.push(because),
   );

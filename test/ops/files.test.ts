@@ -28,14 +28,17 @@ describe('a file that is replaced in one step', () => {
     expect(lstatSync(join(folder, '1001.json')).mode & 0o777).toBe(0o600);
   });
 
-  it.each(['.1001.json.tmp', '1001.json'])('is not written where a link with the name %s leads', async (name) => {
-    const elsewhere = join(folder, 'order-sync.db');
-    writeFileSync(elsewhere, 'the outbox');
-    symlinkSync(elsewhere, join(folder, name));
-    await writeFileAtomically(join(folder, '1001.json'), 'result');
-    expect(readFileSync(elsewhere, 'utf8')).toBe('the outbox');
-    expect(lstatSync(join(folder, '1001.json')).isFile()).toBe(true);
-  });
+  it.each(['.1001.json.tmp', '1001.json'])(
+    'is not written where a link with the name %s leads',
+    async (name) => {
+      const elsewhere = join(folder, 'order-sync.db');
+      writeFileSync(elsewhere, 'the outbox');
+      symlinkSync(elsewhere, join(folder, name));
+      await writeFileAtomically(join(folder, '1001.json'), 'result');
+      expect(readFileSync(elsewhere, 'utf8')).toBe('the outbox');
+      expect(lstatSync(join(folder, '1001.json')).isFile()).toBe(true);
+    },
+  );
 });
 
 describe('a folder that is a link', () => {
@@ -43,6 +46,8 @@ describe('a folder that is a link', () => {
     mkdirSync(join(folder, 'data'));
     symlinkSync(join(folder, 'data'), join(folder, 'shop'));
     await expect(requireRealFolder(join(folder, 'data'))).resolves.toBeUndefined();
-    await expect(requireRealFolder(join(folder, 'shop'))).rejects.toMatchObject({ code: 'FOLDER_UNUSABLE' });
+    await expect(requireRealFolder(join(folder, 'shop'))).rejects.toMatchObject({
+      code: 'FOLDER_UNUSABLE',
+    });
   });
 });

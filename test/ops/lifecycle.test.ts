@@ -37,7 +37,10 @@ describe('the lifecycle', () => {
     expect(released).toEqual(['database']);
     expect(failure).toBeInstanceOf(AggregateError);
     expect(failure).toMatchObject({
-      errors: [{ message: 'folder could not be stopped' }, { message: 'server could not be stopped' }],
+      errors: [
+        { message: 'folder could not be stopped' },
+        { message: 'server could not be stopped' },
+      ],
     });
   });
 
@@ -49,7 +52,9 @@ describe('the lifecycle', () => {
       });
       throw new Error('port taken');
     });
-    await expect(start).rejects.toMatchObject({ errors: [{ message: 'port taken' }, { errors: [{}] }] });
+    await expect(start).rejects.toMatchObject({
+      errors: [{ message: 'port taken' }, { errors: [{}] }],
+    });
   });
 
   it('runs a releaser at once when it is pushed after the stop', async () => {

@@ -4,7 +4,10 @@ import { createLogger, type LogOptions } from '../../src/ops/logger.ts';
 function logged(options: Partial<LogOptions>, isTTY: boolean) {
   const lines: string[] = [];
   const stream = { isTTY, write: (line: string) => void lines.push(line) };
-  const log = createLogger({ level: 'info', version: '1.2.3', instance: 'acme', ...options }, stream);
+  const log = createLogger(
+    { level: 'info', version: '1.2.3', instance: 'acme', ...options },
+    stream,
+  );
   return { log, lines };
 }
 
@@ -25,7 +28,13 @@ describe('the log', () => {
 
   it('is one line an event for people on a terminal, and begins with the order', () => {
     const { log, lines } = logged({}, true);
-    const order = { source: 'shop', order_id: '1001', line_id: '1', reference: 'os-abc', operation: 'gift_card_order' };
+    const order = {
+      source: 'shop',
+      order_id: '1001',
+      line_id: '1',
+      reference: 'os-abc',
+      operation: 'gift_card_order',
+    };
     const bought = {
       state: 'fulfilled',
       product: 'steam-usd-20',
@@ -34,10 +43,18 @@ describe('the log', () => {
       currency: 'USD',
     };
     log.info({ ...order, ...bought, outcome: 'accepted', http: 201 }, 'gift_card_order fulfilled');
-    const cancelled = { operation: 'esim_cancel', state: 'fulfilled', product: '8999', currency: 'USD' };
+    const cancelled = {
+      operation: 'esim_cancel',
+      state: 'fulfilled',
+      product: '8999',
+      currency: 'USD',
+    };
     log.info({ ...order, ...cancelled, order_number: 'ES-1', cost: null }, 'esim_cancel fulfilled');
     const message = 'Not enough balance.';
-    log.warn({ ...order, state: 'waiting', product: 'steam-usd-20', message }, 'gift_card_order waiting');
+    log.warn(
+      { ...order, state: 'waiting', product: 'steam-usd-20', message },
+      'gift_card_order waiting',
+    );
     log.error({ ...order, state: 'needs_review', reason: 'order_absent' }, 'needs review');
     log.info({ file: 'a.csv', file_id: '01M', accepted: 2, rejected: 0 }, 'order file accepted');
     expect(lines.map((line) => line.slice('12:34:52 '.length))).toEqual([
@@ -52,7 +69,10 @@ describe('the log', () => {
 
   it('shows an error with its stack on a terminal, and lets nothing from outside move the cursor', () => {
     const { log, lines } = logged({}, true);
-    log.error({ err: new Error('disk \u001b[2J failed'), order_id: 'a\nb\u001b[2Jc' }, 'could not write');
+    log.error(
+      { err: new Error('disk \u001b[2J failed'), order_id: 'a\nb\u001b[2Jc' },
+      'could not write',
+    );
     const [text = ''] = lines;
     expect(text).toMatch(/a b \[2Jc could not write\n {4}Error: disk \[2J failed\n {4}at /);
     expect(text.replace('\u001b[31mERROR\u001b[39m', '')).not.toContain('\u001b');
@@ -77,7 +97,12 @@ describe('the log', () => {
         wholesale: { keys: [{ name: 'main', value: 'SECRET6' }] },
         units: [{ code: 'SECRET7' }],
         answer: { units: [{ code: 'SECRET8', pin: 'SECRET9' }] },
-        unit: { pin: 'SECRET10', lpa: 'SECRET11', matching_id: 'SECRET12', confirmation_code: 'SECRET13' },
+        unit: {
+          pin: 'SECRET10',
+          lpa: 'SECRET11',
+          matching_id: 'SECRET12',
+          confirmation_code: 'SECRET13',
+        },
       });
       expect(lines.join('')).not.toContain('SECRET');
       expect(lines.join('')).toContain('main');

@@ -26,7 +26,10 @@ test('a flood of refusals is a line a reason and one a minute, and only some of 
     { refused: { pipelined: 1000, connections: 1 }, msg: 'refused callers in the last minute' },
   ]);
   counts.count('unauthorized shop', false, { path: '/x' });
-  expect([counts.recent(), lines.at(-1)]).toMatchObject([null, { reason: 'unauthorized shop', path: '/x' }]);
+  expect([counts.recent(), lines.at(-1)]).toMatchObject([
+    null,
+    { reason: 'unauthorized shop', path: '/x' },
+  ]);
   counts.count('connections');
   expect(counts.recent()).toEqual({ 'unauthorized shop': 1, connections: 1 });
   await counts.stop();

@@ -10,7 +10,12 @@ function folder(): string {
   return path;
 }
 
-const run = { pid: 42, started_at: '2026-11-21T12:00:00.000Z', version: '1.2.3', admin_address: '127.0.0.1:43210' };
+const run = {
+  pid: 42,
+  started_at: '2026-11-21T12:00:00.000Z',
+  version: '1.2.3',
+  admin_address: '127.0.0.1:43210',
+};
 
 describe('the run file', () => {
   it('has the address of the worker, until the worker removes it', async () => {

@@ -9,7 +9,10 @@ const script = `
   process.stdout.write('ready ');
 `;
 
-/** Runs a process that does not end by itself. Sends it each signal when its output contains the text before it. */
+/**
+ * Runs a process that does not end by itself. Sends it each signal when its output contains the
+ * text before it.
+ */
 function signalled(steps: readonly { after: string; send: NodeJS.Signals }[]) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -6,17 +6,24 @@ import { SystemClock } from '../../src/ops/system-clock.ts';
 const onLinux = process.platform === 'linux';
 
 describe('the system clock', () => {
-  it.runIf(onLinux)('gives comparable monotonic times in two processes: a budget survives a restart', () => {
-    const clock = new SystemClock();
-    const before = clock.monoMs();
-    const script = `import { SystemClock } from ${JSON.stringify(new URL('../../src/ops/system-clock.ts', import.meta.url).href)}; process.stdout.write(String(new SystemClock().monoMs()));`;
-    const other = Number(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }));
-    expect(other).toBeGreaterThan(before);
-    expect(other).toBeLessThan(clock.monoMs());
-  });
+  it.runIf(onLinux)(
+    'gives comparable monotonic times in two processes: a budget survives a restart',
+    () => {
+      const clock = new SystemClock();
+      const before = clock.monoMs();
+      const script = `import { SystemClock } from ${JSON.stringify(new URL('../../src/ops/system-clock.ts', import.meta.url).href)}; process.stdout.write(String(new SystemClock().monoMs()));`;
+      const other = Number(
+        execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }),
+      );
+      expect(other).toBeGreaterThan(before);
+      expect(other).toBeLessThan(clock.monoMs());
+    },
+  );
 
   it.runIf(onLinux)('has the boot id of the machine', () => {
-    expect(new SystemClock().bootId).toBe(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
+    expect(new SystemClock().bootId).toBe(
+      readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+    );
   });
 
   it('ends a sleep at once when the signal aborts before or during it', async () => {

@@ -8,10 +8,12 @@ import { instructionsOf, type Instruction } from '../support/dockerfile.ts';
 import { projectRoot } from '../support/worker-process.ts';
 
 /*
- * Executes the Dockerfile where no image can be built: each stage is this machine's file system with a layer of its own over it
- * (overlayfs), in which every instruction is performed as it is written, by the user that it names. Then a sandbox and a
- * worker of deploy/compose.yaml run in it: without root, without capabilities, on a read-only root. What it cannot show is
- * the base image; this machine and its Node stand in for that. It needs root and the npm registry: PACKAGE=1 runs it.
+ * Executes the Dockerfile where no image can be built: each stage is this machine's file system
+ * with a layer of its own over it (overlayfs), in which every instruction is performed as it is
+ * written, by the user that it names. Then a sandbox and a worker of deploy/compose.yaml run in it:
+ * without root, without capabilities, on a read-only root. What it cannot show is the base image;
+ * this machine and its Node stand in for that. It needs root and the npm registry: PACKAGE=1 runs
+ * it.
  */
 
 const mayMount = () => spawnSync('unshare', ['-m', 'true']).status === 0;
@@ -29,7 +31,8 @@ interface Stage {
 }
 
 /** `A=b C=d`, as Docker reads it. */
-const pairsOf = (text: string): readonly string[] => text.split(/\s+/).filter((pair) => pair.includes('='));
+const pairsOf = (text: string): readonly string[] =>
+  text.split(/\s+/).filter((pair) => pair.includes('='));
 
 /** The stages as shell commands that perform them; `$root` is the folder of the stage. */
 function stagesOf(instructions: readonly Instruction[]): readonly Stage[] {
@@ -56,7 +59,9 @@ function stagesOf(instructions: readonly Instruction[]): readonly Stage[] {
         for (const path of paths) script.push(`copy ${source}${path} $root${folder}/ ${to}`);
       }
       if (what === 'RUN')
-        script.push(`run ${user} ${quoted(`cd ${folder} && ${rest}`)} ${environment.map(quoted).join(' ')}`);
+        script.push(
+          `run ${user} ${quoted(`cd ${folder} && ${rest}`)} ${environment.map(quoted).join(' ')}`,
+        );
     }
     return {
       name,
@@ -103,7 +108,9 @@ beforeAll(() => {
     .split('\n')
     .filter((line) => line.startsWith('!'));
   for (const name of sent)
-    cpSync(join(projectRoot, name.slice(1)), join(place, 'context', name.slice(1)), { recursive: true });
+    cpSync(join(projectRoot, name.slice(1)), join(place, 'context', name.slice(1)), {
+      recursive: true,
+    });
   const stages = stagesOf(instructionsOf(read('Dockerfile')));
   const image = stages.at(-1);
   const compose = parse(read('deploy/compose.yaml'));
@@ -172,12 +179,17 @@ describe.skipIf(!asked)('the steps of the Dockerfile (PACKAGE=1, as root)', () =
 
   it('make an image in which compose.yaml buys: not root, no capability, a read-only root', () => {
     const { status, stdout, stderr } = report;
-    expect({ status, stdout, stderr: status === 0 ? '' : stderr }).toMatchObject({ status: 0, stderr: '' });
+    expect({ status, stdout, stderr: status === 0 ? '' : stderr }).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
     const steps = String(stdout)
       .split('\n')
       .filter((line) => /^(built|healthy|delivered|stopped|ended)$/.test(line));
     expect(steps).toEqual(['built', 'healthy', 'delivered', 'stopped', 'ended']);
-    expect(log('user.log')).toMatch(/^1000\nCapEff:\s0+\nCapBnd:\s0+\nNoNewPrivs:\s1\n.*read-only\n$/s);
+    expect(log('user.log')).toMatch(
+      /^1000\nCapEff:\s0+\nCapBnd:\s0+\nNoNewPrivs:\s1\n.*read-only\n$/s,
+    );
   });
 
   it('have little in it: the bundle and one package', () => {

@@ -15,8 +15,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../support/worker-process.ts';
 
 /*
- * Packs the project, installs the file into an empty folder as anybody would, and runs what is in it. It takes a minute and
- * needs the npm registry, so it runs where PACKAGE is set: .ci/run does that.
+ * Packs the project, installs the file into an empty folder as anybody would, and runs what is in
+ * it. It takes a minute and needs the npm registry, so it runs where PACKAGE is set: .ci/run does
+ * that.
  */
 
 const asked = process.env['PACKAGE'] !== undefined;
@@ -24,18 +25,32 @@ const tools = join(projectRoot, 'node_modules/.bin');
 let place: string;
 let packed: string;
 
-/** Runs a program of this machine, with the Node of this test before any other, and without what a clone has set. */
+/**
+ * Runs a program of this machine, with the Node of this test before any other, and without what a
+ * clone has set.
+ */
 function run(command: string, args: readonly string[], cwd = place) {
   const { NODE_COMPILE_CACHE: _ours, ...rest } = process.env;
-  const own = Object.fromEntries(Object.entries(rest).filter(([name]) => !/^(npm_|ORDER_SYNC|VITEST)/i.test(name)));
+  const own = Object.fromEntries(
+    Object.entries(rest).filter(([name]) => !/^(npm_|ORDER_SYNC|VITEST)/i.test(name)),
+  );
   const path = [join(place, 'node'), '/usr/local/bin', '/usr/bin', '/bin'].join(delimiter);
-  const ran = spawnSync(command, args, { cwd, env: { ...own, PATH: path }, encoding: 'utf8', timeout: 300_000 });
+  const ran = spawnSync(command, args, {
+    cwd,
+    env: { ...own, PATH: path },
+    encoding: 'utf8',
+    timeout: 300_000,
+  });
   return { code: ran.status, stdout: ran.stdout, stderr: ran.stderr };
 }
 
 function succeeds(command: string, args: readonly string[], cwd?: string): string {
   const { code, stdout, stderr } = run(command, args, cwd);
-  expect({ command: [command, ...args].join(' '), code, errors: code === 0 ? '' : stdout + stderr }).toMatchObject({
+  expect({
+    command: [command, ...args].join(' '),
+    code,
+    errors: code === 0 ? '' : stdout + stderr,
+  }).toMatchObject({
     code: 0,
     errors: '',
   });
@@ -50,7 +65,11 @@ beforeAll(() => {
   succeeds('npm', ['run', 'package', '--', place], projectRoot);
   packed = join(place, readdirSync(place).find((name) => name.endsWith('.tgz')) ?? '');
   writeFileSync(join(place, 'app/package.json'), '{}');
-  succeeds('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', packed], join(place, 'app'));
+  succeeds(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--prefer-offline', packed],
+    join(place, 'app'),
+  );
 }, 600_000);
 
 afterAll(() => {
@@ -67,21 +86,31 @@ describe.skipIf(!asked)(
     it('has the program as JavaScript, and neither sources nor secrets', () => {
       const names = readdirSync(own(), { recursive: true, encoding: 'utf8' });
       expect(names).toEqual(
-        expect.arrayContaining(['dist/main.js', 'dist/store/sqlite/migrations/0001_outbox.sql', 'LICENSE']),
+        expect.arrayContaining([
+          'dist/main.js',
+          'dist/store/sqlite/migrations/0001_outbox.sql',
+          'LICENSE',
+        ]),
       );
       expect(
         names.filter((name) =>
-          /(?<!\.d)\.ts$|\.(?:png|jpg)$|\.secret$|^config\/order-sync\.yaml$|^(src|test)\//.test(name),
+          /(?<!\.d)\.ts$|\.(?:png|jpg)$|\.secret$|^config\/order-sync\.yaml$|^(src|test)\//.test(
+            name,
+          ),
         ),
       ).toEqual([]);
     });
 
     it('brings only what the bundle does not have: at most 10 packages, and 6 MB beside SQLite', () => {
-      const { packages } = JSON.parse(readFileSync(join(app(), 'node_modules/.package-lock.json'), 'utf8'));
+      const { packages } = JSON.parse(
+        readFileSync(join(app(), 'node_modules/.package-lock.json'), 'utf8'),
+      );
       const { dependencies } = JSON.parse(readFileSync(own('package.json'), 'utf8'));
       expect(Object.keys(dependencies)).toEqual(['better-sqlite3']);
       expect(Object.keys(packages).length).toBeLessThanOrEqual(10);
-      expect(Number(succeeds('du', ['-sm', 'node_modules/order-sync'], app()).split('\t')[0])).toBeLessThanOrEqual(6);
+      expect(
+        Number(succeeds('du', ['-sm', 'node_modules/order-sync'], app()).split('\t')[0]),
+      ).toBeLessThanOrEqual(6);
       // The manifest of the sources would bring all of theirs.
       expect(run('npm', ['pack', '--dry-run'], projectRoot)).toMatchObject({
         code: 1,
@@ -91,10 +120,18 @@ describe.skipIf(!asked)(
 
     it('runs the demo, with results', () => {
       const { code, stderr } = run('npx', ['order-sync', 'demo', '--once'], app());
-      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Every order is done:') });
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringContaining('Every order is done:'),
+      });
       expect(readdirSync(join(app(), 'data/demo/results/demo-shop'))).toContain('1001.json');
       // Everything that it wrote.
-      expect(readdirSync(app()).toSorted()).toEqual(['data', 'node_modules', 'package-lock.json', 'package.json']);
+      expect(readdirSync(app()).toSorted()).toEqual([
+        'data',
+        'node_modules',
+        'package-lock.json',
+        'package.json',
+      ]);
       expect(readdirSync(join(app(), 'data'))).toEqual(['demo']);
     });
 
@@ -105,7 +142,11 @@ describe.skipIf(!asked)(
         app(),
       );
       expect(JSON.parse(shown)).toMatchObject({ order_id: '1001' });
-      const unknown = run('npx', ['order-sync', 'orders', 'list', '--config', 'config/order-sync.yaml'], app());
+      const unknown = run(
+        'npx',
+        ['order-sync', 'orders', 'list', '--config', 'config/order-sync.yaml'],
+        app(),
+      );
       expect(unknown).toMatchObject({ code: 3, stderr: expect.stringContaining('does not exist') });
     });
 
@@ -153,7 +194,10 @@ describe.skipIf(!asked)(
         lib: ['es2024', 'esnext.disposable'],
       };
       const types = { types: ['node'], typeRoots: [join(projectRoot, 'node_modules/@types')] };
-      writeFileSync(join(app(), 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, ...types } }));
+      writeFileSync(
+        join(app(), 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: { ...options, ...types } }),
+      );
       succeeds(join(tools, 'tsc'), [], app());
       expect(succeeds('node', ['program.mts'], app())).toBe('accepted 1\n');
     });

@@ -27,7 +27,15 @@ const clock = new SystemClock();
 function sinkTo(url: string, secrets = [secret], events: CallbackSettings['events'] = null): Sink {
   return callbackSink({
     endpoint: 'shop',
-    receiver: () => ({ name: 'shop', url, secrets, sources: null, events, connectMs: 60_000, totalMs: 60_000 }),
+    receiver: () => ({
+      name: 'shop',
+      url,
+      secrets,
+      sources: null,
+      events,
+      connectMs: 60_000,
+      totalMs: 60_000,
+    }),
     clock,
     version: '0.0.0',
     retryTimeScale: 1,
@@ -66,7 +74,9 @@ describe('the callback sink', () => {
     expect(second).toBe(first);
     expect(third).not.toBe(first);
     for (const { headers, body } of shop.posts) {
-      const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+      const given = Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, String(value)]),
+      );
       expect(() => new Webhook(secret).verify(body, given)).not.toThrow();
       expect(() => new Webhook(secret).verify(`${body} `, given)).toThrow('No matching signature');
     }
@@ -74,14 +84,20 @@ describe('the callback sink', () => {
 
   it('signs each post with every secret: a receiver that knows one of them accepts it, and no other', async () => {
     const shop = await receiver(takes);
-    const [old, next, stranger] = [9, 10, 11].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`);
+    const [old, next, stranger] = [9, 10, 11].map(
+      (byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`,
+    );
     await sinkTo(shop.url, [old ?? '', next ?? '']).deliver(document, delivery(1));
     const { headers, body } = shop.posts[0] ?? { headers: {}, body: '' };
-    const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    const given = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, String(value)]),
+    );
     expect(given['webhook-signature']?.split(' ')).toHaveLength(2);
     for (const known of [old, next]) {
       expect(new Webhook(known ?? '').verify(body, given)).toMatchObject({ order_id: '1001' });
-      expect(() => new Webhook(known ?? '').verify(body.replace('1001', '1002'), given)).toThrow('No matching');
+      expect(() => new Webhook(known ?? '').verify(body.replace('1001', '1002'), given)).toThrow(
+        'No matching',
+      );
       const later = { ...given, 'webhook-id': 'msg_other' };
       expect(() => new Webhook(known ?? '').verify(body, later)).toThrow('No matching');
     }
@@ -95,18 +111,23 @@ describe('the callback sink', () => {
     [429, { refusesResult: false, retryAfterMs: 7000 }],
     [503, { refusesResult: false, retryAfterMs: 7000 }],
     [500, { refusesResult: false, retryAfterMs: null }],
-  ])('says of status %s whose failure it is, and how long the receiver asks to wait', async (status, expected) => {
-    const shop = await receiver(answers(status, { 'retry-after': '7' }));
-    const delivered = sinkTo(shop.url).deliver(document, delivery(1));
-    await expect(delivered).rejects.toMatchObject({ reason: `http_${status}`, ...expected });
-  });
+  ])(
+    'says of status %s whose failure it is, and how long the receiver asks to wait',
+    async (status, expected) => {
+      const shop = await receiver(answers(status, { 'retry-after': '7' }));
+      const delivered = sinkTo(shop.url).deliver(document, delivery(1));
+      await expect(delivered).rejects.toMatchObject({ reason: `http_${status}`, ...expected });
+    },
+  );
 
   it.each([300, 301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503])(
     'does not accept status %s as a confirmation, and follows no redirect',
     async (status) => {
       const elsewhere = await receiver(takes);
       const shop = await receiver(answers(status, { location: elsewhere.url }));
-      await expect(sinkTo(shop.url).deliver(document, delivery(1))).rejects.toThrow(`the receiver answered ${status}`);
+      await expect(sinkTo(shop.url).deliver(document, delivery(1))).rejects.toThrow(
+        `the receiver answered ${status}`,
+      );
       expect(elsewhere.posts).toEqual([]);
     },
   );
@@ -126,7 +147,9 @@ describe('the callback sink', () => {
     });
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    await expect(sinkTo(`https://localhost:${port}`).deliver(document, delivery(1))).rejects.toThrow(/CERT/);
+    await expect(
+      sinkTo(`https://localhost:${port}`).deliver(document, delivery(1)),
+    ).rejects.toThrow(/CERT/);
     expect(posts).toBe(0);
   });
 
@@ -144,12 +167,17 @@ describe('the callback sink', () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     await expect(delivered).rejects.toMatchObject({ code: 'UNREACHABLE' });
-    await expect(sink.deliver(document, delivery(1))).rejects.toThrow('could not be reached: ECONNREFUSED');
+    await expect(sink.deliver(document, delivery(1))).rejects.toThrow(
+      'could not be reached: ECONNREFUSED',
+    );
   });
 
   it('waits longer after each failure, and gives up after the tenth', () => {
     const sink = sinkTo('http://127.0.0.1:1');
-    const delays = Array.from({ length: 10 }, (_, index) => sink.retryDelayMs?.(index + 1, null) ?? null);
+    const delays = Array.from(
+      { length: 10 },
+      (_, index) => sink.retryDelayMs?.(index + 1, null) ?? null,
+    );
     const given = delays.filter((delay) => delay !== null);
     expect(given).toEqual(given.toSorted((a, b) => a - b));
     expect(given.reduce((sum, delay) => sum + delay, 0)).toBeGreaterThan(3 * 86_400_000);

@@ -43,7 +43,12 @@ class Run {
     };
     const { store } = outbox;
     this.#loop = new DeliveryLoop({ store, clock, random: () => 0.5, logger, sink });
-    this.#follower = new ClockFollower({ store, clock, logger, onStep: async () => this.#loop.notify() });
+    this.#follower = new ClockFollower({
+      store,
+      clock,
+      logger,
+      onStep: async () => this.#loop.notify(),
+    });
   }
 
   static async start(delays = { failures: 0, retryDelayMs: 5 * minute }): Promise<Run> {
@@ -97,16 +102,19 @@ describe('a result', () => {
     ['3 weeks back', -21 * day],
     ['5 days forward', 5 * day],
     ['10 minutes forward', 10 * minute],
-  ])('that failed is retried after its own back-off, however the clock is set meanwhile: %s', async (_, stepMs) => {
-    const run = await Run.start({ failures: 1, retryDelayMs: 15 * minute });
-    await settle('1001');
-    await run.passUntilFailed();
-    machine.step(stepMs);
-    const tookMs = await run.passUntilDelivered(1);
-    expect(tookMs).toBeGreaterThanOrEqual(14 * minute);
-    expect(tookMs).toBeLessThanOrEqual(16 * minute);
-    await run.stop();
-  });
+  ])(
+    'that failed is retried after its own back-off, however the clock is set meanwhile: %s',
+    async (_, stepMs) => {
+      const run = await Run.start({ failures: 1, retryDelayMs: 15 * minute });
+      await settle('1001');
+      await run.passUntilFailed();
+      machine.step(stepMs);
+      const tookMs = await run.passUntilDelivered(1);
+      expect(tookMs).toBeGreaterThanOrEqual(14 * minute);
+      expect(tookMs).toBeLessThanOrEqual(16 * minute);
+      await run.stop();
+    },
+  );
 
   it('that failed is retried after its own back-off when the worker stops in the moment in which the clock is set forward', async () => {
     const run = await Run.start({ failures: 1, retryDelayMs: 15 * minute });

@@ -28,9 +28,21 @@ async function withFile(readOriginal: ReadOriginal = (_, use) => use(original())
   const outbox = await Outbox.open([{ name: 'csv', sources: null }]);
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-csv-results-'));
   const { store } = outbox;
-  await store.intake.files.begin({ id: 'f', name: 'orders.csv', folder: 'folder', sizeBytes: 1, nowMs: 1 });
+  await store.intake.files.begin({
+    id: 'f',
+    name: 'orders.csv',
+    folder: 'folder',
+    sizeBytes: 1,
+    nowMs: 1,
+  });
   const lines = [{ ...line({ orderId: '1' }), lineNumber: 2 }];
-  await store.intake.acceptBatch({ nowMs: 1000, fileId: 'f', delimiter: ',', lines, rejections: [] });
+  await store.intake.acceptBatch({
+    nowMs: 1000,
+    fileId: 'f',
+    delimiter: ',',
+    lines,
+    rejections: [],
+  });
   await store.intake.files.finish({ id: 'f', sha256: 'ab', nowMs: 2 });
   await store.intake.files.archive('f');
   const clock = new SystemClock();
@@ -40,7 +52,9 @@ async function withFile(readOriginal: ReadOriginal = (_, use) => use(original())
     folder: new ResultFolder(folder, { mode: 0o600, gid: null }),
     readOriginal,
   });
-  const loop = new WriteBack({ store, clock, random: () => 0, logger: pino({ level: 'silent' }) }, [sink]);
+  const loop = new WriteBack({ store, clock, random: () => 0, logger: pino({ level: 'silent' }) }, [
+    sink,
+  ]);
   onTestFinished(async () => {
     await loop.stop();
     await outbox.close();
@@ -55,7 +69,9 @@ async function withFile(readOriginal: ReadOriginal = (_, use) => use(original())
 
 it('is written when the last row of its file has ended, and not before', async () => {
   const { loop, folder, delivery, buy } = await withFile();
-  await expect.poll(delivery).toMatchObject({ last_error: 'waits for the results of its rows', tries: 0 });
+  await expect
+    .poll(delivery)
+    .toMatchObject({ last_error: 'waits for the results of its rows', tries: 0 });
   expect(readdirSync(folder)).toEqual([]);
   await buy();
   loop.notify();
@@ -66,7 +82,9 @@ it('is written when the last row of its file has ended, and not before', async (
 });
 
 it('is given up where its file was changed; one that is not found is looked for three times', async () => {
-  const changed = await withFile(() => Promise.reject(new OrderSyncError('REFUSED', 'another file')));
+  const changed = await withFile(() =>
+    Promise.reject(new OrderSyncError('REFUSED', 'another file')),
+  );
   await changed.buy();
   changed.loop.notify();
   await expect.poll(changed.delivery).toMatchObject({ tries: 1, last_error: 'another file' });

@@ -36,23 +36,41 @@ function openBox(): Box {
   const folder = join(root, 'results');
   const clock = new SystemClock();
   const write = async (): Promise<void> => {
-    const loop = new WriteBack({ store, clock, random: Math.random, logger: pino({ level: 'silent' }) }, [
-      folderSink(new ResultFolder(folder, { mode: 0o600, gid: null })),
-    ]);
+    const loop = new WriteBack(
+      { store, clock, random: Math.random, logger: pino({ level: 'silent' }) },
+      [folderSink(new ResultFolder(folder, { mode: 0o600, gid: null }))],
+    );
     await loop.start();
     await loop.stop();
   };
   const order = async (source: string, ...orderIds: string[]): Promise<void> => {
     for (const orderId of orderIds) {
-      const rejection = { source, orderId, lineId: '1', lineNumber: 1, code: 'x', field: null, rule: 'x', value: null };
+      const rejection = {
+        source,
+        orderId,
+        lineId: '1',
+        lineNumber: 1,
+        code: 'x',
+        field: null,
+        rule: 'x',
+        value: null,
+      };
       const rejections = [{ ...rejection, product: null }];
-      await store.intake.acceptBatch({ nowMs: clock.wallMs(), fileId: null, lines: [], rejections });
+      await store.intake.acceptBatch({
+        nowMs: clock.wallMs(),
+        fileId: null,
+        lines: [],
+        rejections,
+      });
     }
   };
   return { store, folder, order, write };
 }
 
-/** Every result by its path, as it is on a disk that neither knows capital letters nor the forms of Unicode. */
+/**
+ * Every result by its path, as it is on a disk that neither knows capital letters nor the forms of
+ * Unicode.
+ */
 function filesIn(folder: string): Map<string, string[]> {
   const files = new Map<string, string[]>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -113,7 +131,9 @@ describe('the files of results whose order ids differ in capital letters only', 
         for (const [source, orderId] of some) await box.order(source, orderId.normalize('NFC'));
         await box.write();
         const files = filesIn(box.folder);
-        const expected = new Set(some.map(([source, orderId]) => `${source}/${orderId.normalize('NFC')}`));
+        const expected = new Set(
+          some.map(([source, orderId]) => `${source}/${orderId.normalize('NFC')}`),
+        );
         expect([...files.values()].filter((sharing) => sharing.length > 1)).toEqual([]);
         expect(new Set([...files.values()].flat())).toEqual(expected);
       }),
@@ -142,7 +162,9 @@ it('no result is written through a link in place of the folder of its source', a
   await box.order('shop', '1001');
   await box.write();
   expect(readdirSync(join(box.folder, '..', 'private'))).toEqual([]);
-  expect((await box.store.results.dueDeliveries('folder', Number.MAX_SAFE_INTEGER, 10)).length).toBe(1);
+  expect(
+    (await box.store.results.dueDeliveries('folder', Number.MAX_SAFE_INTEGER, 10)).length,
+  ).toBe(1);
   rmSync(join(box.folder, 'shop'));
   await redeliver(box.store, { orderId: '1001' }, Date.now());
   await box.write();

@@ -35,7 +35,8 @@ function age(path: string, days = 100): void {
   const seconds = Date.now() / 1000 - days * 86_400;
   utimesSync(path, seconds, seconds);
 }
-const document = (orderId: string, source = 'shop1'): string => JSON.stringify({ source, order_id: orderId });
+const document = (orderId: string, source = 'shop1'): string =>
+  JSON.stringify({ source, order_id: orderId });
 
 /** An outbox with an order that was delivered long ago, `1`, and one that is open, `2`. */
 async function outboxOf(): Promise<Outbox> {
@@ -57,7 +58,13 @@ async function outboxOf(): Promise<Outbox> {
 
 async function removeAll(outbox: Outbox, verdict = 'right'): Promise<void> {
   const apiClock = { read: () => ({ verdict }) };
-  const deps = { store: outbox.store, clock: new SystemClock(), logger: pino({ enabled: false }), folder, apiClock };
+  const deps = {
+    store: outbox.store,
+    clock: new SystemClock(),
+    logger: pino({ enabled: false }),
+    folder,
+    apiClock,
+  };
   await removeOldResults({ ...deps, keepDays: 10 }, new AbortController().signal);
 }
 
@@ -77,10 +84,12 @@ describe('old results', () => {
       '.1.json.tmp': document('1'),
       '1.json.bak': document('1'),
     };
-    for (const [name, content] of Object.entries(kept)) writeFileSync(join(root, 'shop1', name), content);
+    for (const [name, content] of Object.entries(kept))
+      writeFileSync(join(root, 'shop1', name), content);
     writeFileSync(join(root, 'shop1', '1.json'), document('1'));
     writeFileSync(join(root, 'files', `a.csv.${csvId}.csv`), 'a');
-    for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) age(join(root, name));
+    for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }))
+      age(join(root, name));
     const elsewhere = mkdtempSync(join(tmpdir(), 'order-sync-elsewhere-'));
     onTestFinished(() => rmSync(elsewhere, { recursive: true }));
     writeFileSync(join(elsewhere, '1.json'), document('1', 'linked'));

@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,26 +60,34 @@ describe('the folder of results', () => {
   });
 
   // Only root can be another user.
-  it.skipIf(process.getuid?.() !== 0)('can be read by another user of its group, and by nobody else', async () => {
-    const root = join(parent, 'results');
-    chmodSync(parent, 0o711);
-    const gid = 61_234;
-    await write(new ResultFolder(root, { mode: 0o640, gid }));
-    const file = join(root, 'shop1', '1.json');
-    const readAs = (group: number): string => {
-      try {
-        return execFileSync('cat', [file], { uid: 61_235, gid: group, encoding: 'utf8', stdio: 'pipe' });
-      } catch {
-        return 'denied';
-      }
-    };
-    expect([readAs(gid), readAs(61_236)]).toEqual(['{}', 'denied']);
-    // A folder of somebody else stays as its owner made it.
-    chownSync(join(root, 'shop1'), 61_235, 61_236);
-    await write(new ResultFolder(root, { mode: 0o640, gid }));
-    expect(lstatSync(join(root, 'shop1')).gid).toBe(61_236);
-    expect(existsSync(file)).toBe(true);
-  });
+  it.skipIf(process.getuid?.() !== 0)(
+    'can be read by another user of its group, and by nobody else',
+    async () => {
+      const root = join(parent, 'results');
+      chmodSync(parent, 0o711);
+      const gid = 61_234;
+      await write(new ResultFolder(root, { mode: 0o640, gid }));
+      const file = join(root, 'shop1', '1.json');
+      const readAs = (group: number): string => {
+        try {
+          return execFileSync('cat', [file], {
+            uid: 61_235,
+            gid: group,
+            encoding: 'utf8',
+            stdio: 'pipe',
+          });
+        } catch {
+          return 'denied';
+        }
+      };
+      expect([readAs(gid), readAs(61_236)]).toEqual(['{}', 'denied']);
+      // A folder of somebody else stays as its owner made it.
+      chownSync(join(root, 'shop1'), 61_235, 61_236);
+      await write(new ResultFolder(root, { mode: 0o640, gid }));
+      expect(lstatSync(join(root, 'shop1')).gid).toBe(61_236);
+      expect(existsSync(file)).toBe(true);
+    },
+  );
 
   it('leaves no draft of a file that could not be written', async () => {
     const root = join(parent, 'results');

@@ -19,7 +19,10 @@ let log: { msg: string; [key: string]: unknown }[];
 /** Each call of the sink: when, and for which order. */
 let calls: { atMs: number; orderId: string }[];
 let delivered: string[];
-/** What the receiver does with an order: takes it, or fails with this error. `no_call`: it is not called at all. */
+/**
+ * What the receiver does with an order: takes it, or fails with this error. `no_call`: it is not
+ * called at all.
+ */
 let receive: (orderId: string) => Error | 'no_call' | null | Promise<Error | null>;
 let underWay: number;
 let mostUnderWay: number;
@@ -79,17 +82,21 @@ async function accept(...orderIds: string[]): Promise<void> {
 
 const numbered = (count: number, prefix = 'o'): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
-const passUntil = (isDone: () => boolean, limitMs = hour, stepMs = 1000) => machine.passUntil(isDone, limitMs, stepMs);
+const passUntil = (isDone: () => boolean, limitMs = hour, stepMs = 1000) =>
+  machine.passUntil(isDone, limitMs, stepMs);
 const logged = (text: string) => log.filter(({ msg }) => msg.includes(text));
 
 it('waits for an earlier call that may still be processed, and counts no try for that', async () => {
-  const refused = () => new DeliveryError('the order is locked', { reason: 'locked', refusesResult: true });
+  const refused = () =>
+    new DeliveryError('the order is locked', { reason: 'locked', refusesResult: true });
   const settles = () => new WriteBackError('settles', 'a note may have been posted', minute);
   const answers = [refused(), settles(), settles(), refused(), null];
   receive = () => answers.shift() ?? null;
   await accept('one');
   await passUntil(() => delivered.length > 0);
-  const waits = calls.slice(1).map(({ atMs }, index) => Math.round((atMs - (calls[index]?.atMs ?? 0)) / 1000));
+  const waits = calls
+    .slice(1)
+    .map(({ atMs }, index) => Math.round((atMs - (calls[index]?.atMs ?? 0)) / 1000));
   expect(waits).toEqual([5, 60, 60, 300]);
 });
 const paused = () => outbox.store.read.sinkPauses();
@@ -157,7 +164,8 @@ describe('a sink that fails', () => {
     await accept(...numbered(5));
     await passUntil(() => paused().length > 0);
     const shown = () => outbox.store.read.attention(10).filter(({ kind }) => kind === 'pause');
-    // The view compares with the clock of the machine that reads, and the pause here began in the past.
+    // The view compares with the clock of the machine that reads, and the pause here began in the
+    // past.
     expect(shown()).toMatchObject([
       {
         id: `sink:${sinkName}`,
@@ -226,14 +234,21 @@ describe('a result that fails', () => {
     expect(paused()).toEqual([]);
     expect(calls.filter(({ orderId }) => orderId === 'bad')).toHaveLength(5);
     expect(outbox.store.read.attention(10)).toMatchObject([
-      { kind: 'delivery', orderId: 'bad', message: `${sinkName}, tried 5 times: the receiver answered 500` },
+      {
+        kind: 'delivery',
+        orderId: 'bad',
+        message: `${sinkName}, tried 5 times: the receiver answered 500`,
+      },
     ]);
   });
 
   it('because the receiver refuses it never pauses the sink, however many there are', async () => {
     receive = (orderId) =>
       orderId.startsWith('bad')
-        ? new DeliveryError('the receiver answered 400', { reason: 'http_400', refusesResult: true })
+        ? new DeliveryError('the receiver answered 400', {
+            reason: 'http_400',
+            refusesResult: true,
+          })
         : null;
     await accept(...numbered(20, 'bad'), 'good');
     await passUntil(() => delivered.length === 1, 2000);
@@ -267,7 +282,8 @@ describe('a receiver that limits the rate', () => {
     await accept(...numbered(100));
     const tookMs = await passUntil(() => delivered.length === 100);
     expect(tookMs).toBeLessThanOrEqual(120_000);
-    // After a 429, nothing is sent until the window has ended: so each window has a few refused calls at most.
+    // After a 429, nothing is sent until the window has ended: so each window has a few refused
+    // calls at most.
     expect(calls.length - 100).toBeLessThanOrEqual(10 * 8);
     expect(paused()).toEqual([]);
     expect(logged('it is paused')).toEqual([]);
@@ -275,7 +291,10 @@ describe('a receiver that limits the rate', () => {
   });
 
   it('is not called before the newest Retry-After, also when calls of before end one after the other', async () => {
-    const [first, second] = [Promise.withResolvers<Error | null>(), Promise.withResolvers<Error | null>()];
+    const [first, second] = [
+      Promise.withResolvers<Error | null>(),
+      Promise.withResolvers<Error | null>(),
+    ];
     const wait = (retryAfterMs: number) =>
       new DeliveryError('the receiver answered 429', { reason: 'http_429', retryAfterMs });
     receive = (orderId) => {
@@ -297,7 +316,11 @@ describe('a receiver that limits the rate', () => {
   });
 
   it('with 503 and Retry-After is asked again after that, and paused when it is not over then', async () => {
-    receive = () => new DeliveryError('the receiver answered 503', { reason: 'http_503', retryAfterMs: 10 * minute });
+    receive = () =>
+      new DeliveryError('the receiver answered 503', {
+        reason: 'http_503',
+        retryAfterMs: 10 * minute,
+      });
     await accept('a');
     await passUntil(() => calls.length === 1);
     await accept('b', 'c');

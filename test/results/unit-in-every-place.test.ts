@@ -15,7 +15,8 @@ const calm: Unit = {
 };
 
 const note = async (unit: Unit): Promise<string> => customerNoteFor({ id: 7 }, unit).text;
-const page = async (unit: Unit): Promise<string> => (await revealedUnits('os-1', [unit], null)).toString();
+const page = async (unit: Unit): Promise<string> =>
+  (await revealedUnits('os-1', [unit], null)).toString();
 
 function csvCell(unit: Unit, name: (typeof unitFieldNames)[number]): string | undefined {
   const entry: ResultLine['entries'][number] = {
@@ -34,7 +35,10 @@ function csvCell(unit: Unit, name: (typeof unitFieldNames)[number]): string | un
 }
 
 /** The elements of a page as a browser reads it, in their order, and the texts between them. */
-function readPage(html: string): { readonly elements: readonly string[]; readonly texts: readonly string[] } {
+function readPage(html: string): {
+  readonly elements: readonly string[];
+  readonly texts: readonly string[];
+} {
   const elements: string[] = [];
   const texts: string[] = [];
   const visit = (node: DefaultTreeAdapterTypes.ChildNode): void => {
@@ -54,7 +58,9 @@ describe('every field of a unit', () => {
       const value = calm[name] ?? '';
       const label = labelledFields(calm).find((field) => field.name === name)?.label;
       expect(await note(calm)).toContain(`${label}: <code>${value}</code>`);
-      expect(await page(calm)).toContain(`<dt>${label}</dt><dd><span class="code">${value}</span></dd>`);
+      expect(await page(calm)).toContain(
+        `<dt>${label}</dt><dd><span class="code">${value}</span></dd>`,
+      );
       expect(csvCell(calm, name)).toBe(value);
       expect(readEnteredUnits(JSON.stringify([{ [name]: value }]))).toEqual([{ [name]: value }]);
     },
@@ -86,7 +92,8 @@ describe('no value of a unit', () => {
     ['a note', note],
     ['a page', page],
   ])('changes %s around it, and each is in it unaltered', async (_place, render) => {
-    const withoutLinks = (html: string) => readPage(html).elements.filter((element) => element !== 'a href');
+    const withoutLinks = (html: string) =>
+      readPage(html).elements.filter((element) => element !== 'a href');
     const expected = withoutLinks(await render(calm));
     await fc.assert(
       fc.asyncProperty(
@@ -94,7 +101,9 @@ describe('no value of a unit', () => {
         async (unit: Unit) => {
           const html = await render(unit);
           expect(withoutLinks(html)).toEqual(expected);
-          expect(readPage(html).texts).toEqual(expect.arrayContaining(unitFieldNames.map((name) => unit[name])));
+          expect(readPage(html).texts).toEqual(
+            expect.arrayContaining(unitFieldNames.map((name) => unit[name])),
+          );
         },
       ),
       { numRuns: Number(process.env['FUZZ_RUNS'] ?? 200) },

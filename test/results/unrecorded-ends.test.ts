@@ -19,7 +19,13 @@ it('stops the worker when a confirmation cannot be recorded, and does not count 
   );
   const sink: Sink = { name, deliver: async (_, delivery) => await delivery.confirm('{}') };
   const logger = pino({ level: 'silent' });
-  const loop = new DeliveryLoop({ store, clock: new MachineClock(), random: () => 0.5, logger, sink });
+  const loop = new DeliveryLoop({
+    store,
+    clock: new MachineClock(),
+    random: () => 0.5,
+    logger,
+    sink,
+  });
   loop.start();
   await expect(loop.failed).rejects.toBe(broken);
   const [due] = await outbox.store.results.dueDeliveries(name, Number.MAX_SAFE_INTEGER, 1);
@@ -31,7 +37,8 @@ it('stops the worker at once when an end cannot be recorded, although another de
   const outbox = await Outbox.open([{ name, sources: null }]);
   onTestFinished(() => outbox.close());
   await outbox.accept([line({ orderId: 'hanging' }), line({ orderId: '2' })]);
-  for (const _ of [1, 2]) await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
+  for (const _ of [1, 2])
+    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
   const store = wrappedStore(outbox.store, (step, call) =>
     step === 'results.failDelivery' ? () => Promise.reject(broken) : call,
@@ -45,7 +52,13 @@ it('stops the worker at once when an end cannot be recorded, although another de
     },
   };
   const logger = pino({ level: 'silent' });
-  const loop = new DeliveryLoop({ store, clock: new MachineClock(), random: () => 0.5, logger, sink });
+  const loop = new DeliveryLoop({
+    store,
+    clock: new MachineClock(),
+    random: () => 0.5,
+    logger,
+    sink,
+  });
   loop.start();
   await expect(loop.failed).rejects.toBe(broken);
   resolve();
@@ -59,10 +72,18 @@ it('a sink stays paused when its end cannot be recorded, and resumes when it can
   const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
   let tries = 0;
   const store = wrappedStore(outbox.store, (step, call) =>
-    step === 'results.resumeSink' ? (...args) => (tries++ === 0 ? Promise.reject(full) : call(...args)) : call,
+    step === 'results.resumeSink'
+      ? (...args) => (tries++ === 0 ? Promise.reject(full) : call(...args))
+      : call,
   );
   const nowMs = clock.wallMs();
-  const pause = { sink: name, reason: 'http_500', message: 'the receiver answered 500', nowMs, probeAtMs: nowMs };
+  const pause = {
+    sink: name,
+    reason: 'http_500',
+    message: 'the receiver answered 500',
+    nowMs,
+    probeAtMs: nowMs,
+  };
   await outbox.store.results.pauseSink({ ...pause, probes: 3 });
   await outbox.accept([line()]);
   await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));

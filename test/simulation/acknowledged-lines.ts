@@ -4,18 +4,26 @@ import { referencesOf } from './line-references.ts';
 
 /** The lines that were acknowledged. All of them must be settled. */
 export class AcknowledgedLines {
-  readonly #lines = new Map<string, { readonly line: AcceptableLine; readonly reference: string }>();
+  readonly #lines = new Map<
+    string,
+    { readonly line: AcceptableLine; readonly reference: string }
+  >();
 
   /** The reference under which each line was first acknowledged. */
   readonly #first = new Map<string, string>();
-  /** The lines that the current outbox has acknowledged. A repeated line can get the reference of its replacement. */
+  /**
+   * The lines that the current outbox has acknowledged. A repeated line can get the reference of
+   * its replacement.
+   */
   readonly #here = new Set<string>();
 
   get all(): readonly { readonly line: AcceptableLine; readonly reference: string }[] {
     return [...this.#lines.values()];
   }
 
-  /** Returns the first reference if a new outbox acknowledges the line under another one; else null. */
+  /**
+   * Returns the first reference if a new outbox acknowledges the line under another one; else null.
+   */
   add(line: AcceptableLine, reference: string): string | null {
     const name = nameOf(line);
     const first = this.#first.get(name) ?? reference;
@@ -32,10 +40,17 @@ export class AcknowledgedLines {
   }
 
   /** Whether something was sold for this line under a reference that is not one of the `known`. */
-  isSoldElsewhere(name: string, known: ReadonlySet<string>, ledger: ApiLedger, reorders: number): boolean {
+  isSoldElsewhere(
+    name: string,
+    known: ReadonlySet<string>,
+    ledger: ApiLedger,
+    reorders: number,
+  ): boolean {
     const line = this.#lines.get(name)?.line;
     if (line === undefined) return false;
-    return [...referencesOf(line, reorders)].some((it) => !known.has(it) && ledger.find(it) !== undefined);
+    return [...referencesOf(line, reorders)].some(
+      (it) => !known.has(it) && ledger.find(it) !== undefined,
+    );
   }
 }
 

@@ -25,7 +25,8 @@ export function orderAnswer(
   if (status !== null) shown['status'] = status;
   if (readings.echo === true) shown['reference'] = order.reference;
   if (readings.echo !== false) Object.assign(shown, echoOf(order));
-  if (readings.costShown) Object.assign(shown, { total: moneyText(order.cost), currency: order.currency });
+  if (readings.costShown)
+    Object.assign(shown, { total: moneyText(order.cost), currency: order.currency });
   if (complete && order.operation === 'gift_card_order')
     shown['codes'] = order.units.map((code) =>
       readings.unreadField ? { code, second_part: `SECOND-${order.number}` } : { code },
@@ -34,7 +35,9 @@ export function orderAnswer(
     shown['esims'] = order.units.map((iccid) => ({
       iccid,
       lpa: `LPA:1$smdp.example.com$M${iccid}`,
-      ...(readings.cancelShows !== 'nothing' && esimState(iccid) === 'cancelled' ? { status: 'cancelled' } : {}),
+      ...(readings.cancelShows !== 'nothing' && esimState(iccid) === 'cancelled'
+        ? { status: 'cancelled' }
+        : {}),
     }));
   }
   const body = readings.envelope === '$' ? shown : { [readings.envelope]: shown };

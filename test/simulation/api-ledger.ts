@@ -57,7 +57,9 @@ export class ApiLedger {
   }
 
   /** The first order of the same goods before this one. */
-  firstLike(order: Pick<SimOrder, 'account' | 'product' | 'quantity' | 'currency' | 'atMs'>): SimOrder | undefined {
+  firstLike(
+    order: Pick<SimOrder, 'account' | 'product' | 'quantity' | 'currency' | 'atMs'>,
+  ): SimOrder | undefined {
     return this.orders.find(
       (it) =>
         it.account === order.account &&

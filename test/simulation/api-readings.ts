@@ -1,8 +1,8 @@
 import type { SeededRandom } from './seeded-random.ts';
 
 /**
- * One reading of everything that the specification leaves open. Each run draws one, and the worker must keep its promises
- * with all of them.
+ * One reading of everything that the specification leaves open. Each run draws one, and the worker
+ * must keep its promises with all of them.
  */
 export interface ApiReadings {
   /** Whether the API looks for a known reference before its checks, or after them. */
@@ -66,7 +66,12 @@ export function drawReadings(random: SeededRandom): ApiReadings {
     doneWord: random.pick('completed', 'delivered', 'OK', 'SUCCESS', null),
     pendingWord: random.pick('processing', 'pending', 'accepted', 'in progress', null),
     cancelShows: random.pick('order_refunded', 'order_refunded', 'unit_cancelled', 'nothing'),
-    notCancellableMessage: random.pick('not cancellable', 'The eSIM is already cancelled.', 'Please retry later.', ''),
+    notCancellableMessage: random.pick(
+      'not cancellable',
+      'The eSIM is already cancelled.',
+      'Please retry later.',
+      '',
+    ),
     couldNotCheckMessage: random.pick('could not check', 'already cancelled or installed', ''),
     laterShare: random.pick(0, 0, 0.3, 1),
     laterMs: random.pick(3000, 60_000, 200_000),

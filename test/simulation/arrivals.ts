@@ -7,8 +7,8 @@ export interface LimitsOfKey {
 }
 
 /**
- * When calls arrived, for each key, by the clock of the API. A call above a limit gets 429 (Spec 8) and is reported,
- * because the worker promises that it never happens.
+ * When calls arrived, for each key, by the clock of the API. A call above a limit gets 429 (Spec 8)
+ * and is reported, because the worker promises that it never happens.
  */
 export class Arrivals {
   #limits: LimitsOfKey;
@@ -33,19 +33,25 @@ export class Arrivals {
     if (this.repeatedByOthers) return null;
     const now = this.#nowMs();
     const { windowMs, requests, orders } = this.#limits;
-    const stamps = (this.#stamps.get(call.authorization) ?? []).filter((stamp) => stamp.atMs > now - windowMs);
+    const stamps = (this.#stamps.get(call.authorization) ?? []).filter(
+      (stamp) => stamp.atMs > now - windowMs,
+    );
     this.#stamps.set(call.authorization, stamps);
     stamps.push({ atMs: now, spends });
     const spending = stamps.filter((stamp) => stamp.spends).length;
-    if (stamps.length > requests) return this.#exceeded(`${stamps.length} requests within ${windowMs} ms`);
-    if (spends && spending > orders) return this.#exceeded(`${spending} orders within ${windowMs} ms`);
+    if (stamps.length > requests)
+      return this.#exceeded(`${stamps.length} requests within ${windowMs} ms`);
+    if (spends && spending > orders)
+      return this.#exceeded(`${spending} orders within ${windowMs} ms`);
     return null;
   }
 
   /** How many calls of a key are in the current window. */
   fill(authorization: string): { requests: number; orders: number } {
     const now = this.#nowMs();
-    const stamps = (this.#stamps.get(authorization) ?? []).filter((stamp) => stamp.atMs > now - this.#limits.windowMs);
+    const stamps = (this.#stamps.get(authorization) ?? []).filter(
+      (stamp) => stamp.atMs > now - this.#limits.windowMs,
+    );
     return { requests: stamps.length, orders: stamps.filter((stamp) => stamp.spends).length };
   }
 

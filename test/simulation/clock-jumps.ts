@@ -4,8 +4,8 @@ interface Jump {
 }
 
 /**
- * The steps of the wall clock that no worker can tell from time that passed: it did not run, or it ended before it looked at
- * the clock again.
+ * The steps of the wall clock that no worker can tell from time that passed: it did not run, or it
+ * ended before it looked at the clock again.
  */
 export class ClockJumps {
   readonly #nowMs: () => number;
@@ -24,7 +24,10 @@ export class ClockJumps {
     this.#isDown = false;
   }
 
-  /** Returns by how much the clock was set without being noticed, in ms; what was done since then has the time before, too. */
+  /**
+   * Returns by how much the clock was set without being noticed, in ms; what was done since then
+   * has the time before, too.
+   */
   workerDown(): number {
     this.#isDown = true;
     const atMs = this.#nowMs();
@@ -43,7 +46,9 @@ export class ClockJumps {
 
   /** By how much what was done at that time looks older than it is, in ms. */
   unnoticedSince(atMs: number): number {
-    const later = this.#unnoticed.filter((jump) => jump.atMs >= atMs).map(({ deltaMs }) => Math.max(0, deltaMs));
+    const later = this.#unnoticed
+      .filter((jump) => jump.atMs >= atMs)
+      .map(({ deltaMs }) => Math.max(0, deltaMs));
     return later.reduce((sum, deltaMs) => sum + deltaMs, 0);
   }
 }

@@ -27,10 +27,15 @@ function wrongEnd(world: World, scenario: Scenario): string | null {
 }
 
 /**
- * Runs a scenario once to count its port calls, then once for each port call and each kind of crash, with the crash at
- * that call. With `twice`, also with a second crash at each port call of the recovery.
+ * Runs a scenario once to count its port calls, then once for each port call and each kind of
+ * crash, with the crash at that call. With `twice`, also with a second crash at each port call of
+ * the recovery.
  */
-export async function sweep(scenario: Scenario, disk: SimDisk, double: boolean): Promise<SweepReport> {
+export async function sweep(
+  scenario: Scenario,
+  disk: SimDisk,
+  double: boolean,
+): Promise<SweepReport> {
   const failures: string[] = [];
   let runs = 0;
   const run = async (crashes: readonly CrashPlan[]): Promise<number> => {
@@ -51,7 +56,10 @@ export async function sweep(scenario: Scenario, disk: SimDisk, double: boolean):
         continue;
       }
       for (let second = 1; second <= portsOfRecovery; second += 1) {
-        await run([crash, { afterPorts: second, kind: second % 2 === 0 ? 'kill' : 'power', downMs: 500 }]);
+        await run([
+          crash,
+          { afterPorts: second, kind: second % 2 === 0 ? 'kill' : 'power', downMs: 500 },
+        ]);
       }
     }
   }

@@ -5,7 +5,9 @@ import type { SqliteFault } from './sqlite-tap.ts';
 /** Whether a caller sees an error of SQLite like this. */
 export function isDiskError(error: unknown): boolean {
   return (
-    error instanceof Error && 'code' in error && /^(DATABASE_WRITE_FAILED|DISK_FULL|SQLITE_)/.test(String(error.code))
+    error instanceof Error &&
+    'code' in error &&
+    /^(DATABASE_WRITE_FAILED|DISK_FULL|SQLITE_)/.test(String(error.code))
   );
 }
 

@@ -50,13 +50,21 @@ function drawFileErrors(random: SeededRandom): FileErrorPlan[] {
       code: random.pick('EIO', 'ENOSPC', 'EACCES'),
       times: random.pick(1, 1, 2, 8),
     };
-    errors.push(random.chance(0.4) ? { ...drawn, afterCalls: 1, atCall: random.pick(...changesOfFiles) } : drawn);
+    errors.push(
+      random.chance(0.4)
+        ? { ...drawn, afterCalls: 1, atCall: random.pick(...changesOfFiles) }
+        : drawn,
+    );
   }
   return errors;
 }
 
 /** Lines that must be refused, beside the good ones. */
-function withMistakes(random: SeededRandom, lines: readonly AcceptableLine[], order: number): readonly SentLine[] {
+function withMistakes(
+  random: SeededRandom,
+  lines: readonly AcceptableLine[],
+  order: number,
+): readonly SentLine[] {
   const good = lines.map((line): SentLine => ({ line, mistake: 'none' }));
   if (!random.chance(0.3)) return good;
   const mistake = random.pick('quantity', 'type');
@@ -81,7 +89,10 @@ function drawFile(random: SeededRandom, batch: OrderBatch, number: number): File
   };
 }
 
-/** The same order with another content, in another file: the shop must be told which of the two is not bought. */
+/**
+ * The same order with another content, in another file: the shop must be told which of the two is
+ * not bought.
+ */
 function changedFile(random: SeededRandom, file: FilePlan, latestMs: number): FilePlan | null {
   const [first] = file.lines;
   if (first === undefined || first.line.quantity === null || first.mistake !== 'none') return null;
@@ -100,12 +111,20 @@ function changedFile(random: SeededRandom, file: FilePlan, latestMs: number): Fi
 function drawRequest(random: SeededRandom, batch: OrderBatch, number: number): RequestPlan {
   const [first] = batch.lines;
   const { notAfterMs = null, rules = {} } = first ?? {};
-  const lines = batch.lines.map((line): SentLine => ({ line: { ...line, notAfterMs, rules }, mistake: 'none' }));
+  const lines = batch.lines.map(
+    (line): SentLine => ({ line: { ...line, notAfterMs, rules }, mistake: 'none' }),
+  );
   const isForged = random.chance(0.1);
   const isWrong = random.chance(0.15);
   // What must be refused has lines of its own, so that none of them may be in the outbox.
-  const refused: SentLine[] = lines.map(({ line }) => ({ line: { ...line, orderId: `x${number}` }, mistake: 'none' }));
-  const wrong: SentLine = { line: { ...plainLine, orderId: `x${number}`, lineId: 'bad' }, mistake: 'quantity' };
+  const refused: SentLine[] = lines.map(({ line }) => ({
+    line: { ...line, orderId: `x${number}` },
+    mistake: 'none',
+  }));
+  const wrong: SentLine = {
+    line: { ...plainLine, orderId: `x${number}`, lineId: 'bad' },
+    mistake: 'quantity',
+  };
   return {
     lines: isWrong ? [...refused, wrong] : isForged ? refused : lines,
     atMs: batch.atMs,
@@ -120,22 +139,42 @@ const isRefused = ({ lines, proof }: RequestPlan): boolean =>
   proof === 'forged' || lines.some(({ mistake }) => mistake !== 'none');
 
 /** The same order with another content: the answer must be a conflict for one of the two. */
-function changedRequest(random: SeededRandom, request: RequestPlan, latestMs: number): RequestPlan | null {
+function changedRequest(
+  random: SeededRandom,
+  request: RequestPlan,
+  latestMs: number,
+): RequestPlan | null {
   const [first, ...others] = request.lines;
   if (first === undefined || first.line.quantity === null || isRefused(request)) return null;
   const line = { ...first.line, quantity: first.line.quantity + 1 };
   const atMs = random.int(0, latestMs);
-  return { ...request, lines: [{ line, mistake: 'none' }, ...others], atMs, againAtMs: [], cancelAtMs: null };
+  return {
+    ...request,
+    lines: [{ line, mistake: 'none' }, ...others],
+    atMs,
+    againAtMs: [],
+    cancelAtMs: null,
+  };
 }
 
 /** An order of a shop's own platform; null: such shops do not sell all of it. */
-function drawShopOrder(random: SeededRandom, batch: OrderBatch, number: number): ShopOrderPlan | null {
+function drawShopOrder(
+  random: SeededRandom,
+  batch: OrderBatch,
+  number: number,
+): ShopOrderPlan | null {
   const platform = random.pick('woocommerce', 'shopify');
   const [first] = batch.lines;
-  const isSold = batch.lines.every(({ operation }) => operation === 'gift_card_order' || operation === 'esim_order');
+  const isSold = batch.lines.every(
+    ({ operation }) => operation === 'gift_card_order' || operation === 'esim_order',
+  );
   if (first === undefined || !isSold) return null;
   const lines = batch.lines.map((line, index): AcceptableLine => {
-    const identity = { source: platform, orderId: String(1000 + number), lineId: String(10 * number + index) };
+    const identity = {
+      source: platform,
+      orderId: String(1000 + number),
+      lineId: String(10 * number + index),
+    };
     return { ...line, ...identity, currency: first.currency, notAfterMs: null, rules: {} };
   });
   const kind = random.pick('cancelled', 'refunded', 'one_refunded', 'line_refunded', 'address');
@@ -144,19 +183,30 @@ function drawShopOrder(random: SeededRandom, batch: OrderBatch, number: number):
     lines,
     atMs: batch.atMs,
     paidAfterMs: random.chance(0.4) ? random.int(1, 60_000) : 0,
-    change: random.chance(0.6) ? { kind, afterMs: random.pick(100, 1500, random.int(1, 120_000)) } : null,
-    delaysMs: [0, 1, 2].map(() => (random.chance(0.3) ? random.int(0, 90_000) : random.int(0, 2000))),
+    change: random.chance(0.6)
+      ? { kind, afterMs: random.pick(100, 1500, random.int(1, 120_000)) }
+      : null,
+    delaysMs: [0, 1, 2].map(() =>
+      random.chance(0.3) ? random.int(0, 90_000) : random.int(0, 2000),
+    ),
     copies: random.pick(1, 1, 2, 3),
   };
 }
 
-/** A quarter of the runs play the intake: most of their orders come in by file, over HTTP or from a shop. */
+/**
+ * A quarter of the runs play the intake: most of their orders come in by file, over HTTP or from a
+ * shop.
+ */
 export function withIntake(random: SeededRandom, plan: RunPlan): RunPlan {
   // After a loss the shop would have to send everything again, which it does without the intake.
   if (!random.chance(0.25) || plan.lostDiskAtMs !== null) return plan;
   // Hours of scans of an empty inbox would take most of the time of a long run.
   if (plan.faultsOffMs > 300_000) return plan;
-  const intake = { files: [] as FilePlan[], requests: [] as RequestPlan[], shopOrders: [] as ShopOrderPlan[] };
+  const intake = {
+    files: [] as FilePlan[],
+    requests: [] as RequestPlan[],
+    shopOrders: [] as ShopOrderPlan[],
+  };
   const batches: OrderBatch[] = [];
   const moved = new Set<string>();
   const short = withShortIccids(plan);
@@ -184,7 +234,12 @@ export function withIntake(random: SeededRandom, plan: RunPlan): RunPlan {
     } else batches.push(batch);
   }
   const atPlace = intakeCrashPlaces[random.int(0, intakeCrashPlaces.length - 1)] ?? '';
-  const aimed: CrashPlan = { afterPorts: 0, atPlace, kind: random.pick('kill', 'power'), downMs: random.pick(1, 5000) };
+  const aimed: CrashPlan = {
+    afterPorts: 0,
+    atPlace,
+    kind: random.pick('kill', 'power'),
+    downMs: random.pick(1, 5000),
+  };
   return {
     ...short,
     batches,

@@ -6,8 +6,9 @@ import { plainLine, plainProduct, type OrderBatch, type RunPlan } from './run-pl
 import type { SeededRandom } from './seeded-random.ts';
 
 /**
- * The outbox is lost, and with it refusals, deadlines and actions of the operator; the new outbox does not know that it
- * follows a lost one. The one promise left is that no reference buys twice, if the API looks for a known reference first.
+ * The outbox is lost, and with it refusals, deadlines and actions of the operator; the new outbox
+ * does not know that it follows a lost one. The one promise left is that no reference buys twice,
+ * if the API looks for a known reference first.
  */
 export function withLostDisk(random: SeededRandom, plan: RunPlan): RunPlan {
   const batches = plan.batches.map((batch) => ({
@@ -34,8 +35,9 @@ const rulesThatMove: readonly OrderRules[] = [
 ];
 
 /**
- * The outbox is lost, and `init --after-loss` makes the new one. Deadlines, rules, the operator and every reading of the
- * API stay, so the worker must look up what may have been bought, and under which reference.
+ * The outbox is lost, and `init --after-loss` makes the new one. Deadlines, rules, the operator and
+ * every reading of the API stay, so the worker must look up what may have been bought, and under
+ * which reference.
  */
 export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
   const lostDiskAtMs = random.int(Math.floor(plan.faultsOffMs / 6), plan.faultsOffMs + 60_000);
@@ -46,7 +48,9 @@ export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
       const rules = rulesThatMove[random.int(0, rulesThatMove.length - 1)] ?? {};
       const quantity = random.pick(1, 2, 4, 5);
       if (!random.chance(0.6) || line.operation === 'esim_cancel') return line;
-      return line.operation === 'gift_card_order' ? { ...line, rules, quantity } : { ...line, rules };
+      return line.operation === 'gift_card_order'
+        ? { ...line, rules, quantity }
+        : { ...line, rules };
     });
     return { ...batch, lines };
   });
@@ -70,7 +74,10 @@ export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
   return random.chance(0.4) ? withOlderCopy(random, scarce) : scarce;
 }
 
-/** In the place of the lost outbox comes a copy of it that was made before, and the worker must notice that. */
+/**
+ * In the place of the lost outbox comes a copy of it that was made before, and the worker must
+ * notice that.
+ */
 function withOlderCopy(random: SeededRandom, plan: RunPlan): RunPlan {
   const copyAtMs = random.int(0, plan.lostDiskAtMs ?? 0);
   const older: RunPlan = { ...plan, copyAtMs, ownFiles: true, operatorActions: [] };
@@ -78,8 +85,8 @@ function withOlderCopy(random: SeededRandom, plan: RunPlan): RunPlan {
 }
 
 /**
- * The copy has orders of unknown outcome. After it was made, their balance refuses them, and the other one pays; after the
- * loss the first one could pay again.
+ * The copy has orders of unknown outcome. After it was made, their balance refuses them, and the
+ * other one pays; after the loss the first one could pay again.
  */
 function withUnknownInCopy(random: SeededRandom, plan: RunPlan): RunPlan {
   const copyAtMs = random.int(3000, 20_000);
@@ -89,7 +96,8 @@ function withUnknownInCopy(random: SeededRandom, plan: RunPlan): RunPlan {
     const line = { ...plainLine, orderId: `u${digit}`, variant: `unknown${digit}`, rules };
     return { atMs: random.int(0, 3000), lines: [line], againAtMs: [] };
   });
-  // The first of these orders proves that lookups work. The others are sent just before the loss: the copy does not know that.
+  // The first of these orders proves that lookups work. The others are sent just before the loss:
+  // the copy does not know that.
   const whole = ['w1', 'w2', 'w3', 'w4', 'w5'].map((orderId, index): OrderBatch => {
     const line = { ...plainLine, orderId, variant: 'whole', currency: 'EUR' };
     return { atMs: index === 0 ? 0 : lostDiskAtMs - 3000, lines: [line], againAtMs: [] };
@@ -107,7 +115,10 @@ function withUnknownInCopy(random: SeededRandom, plan: RunPlan): RunPlan {
     readings: { ...plan.readings, lookup: true, lookupLagMs: 0 },
     account: {
       ...plan.account,
-      products: new Map([...plan.account.products, ...names.map((name) => [name, plainProduct] as const)]),
+      products: new Map([
+        ...plan.account.products,
+        ...names.map((name) => [name, plainProduct] as const),
+      ]),
       balances: { USD: 0, EUR: 1_000_000 },
       depositAtMs: lostDiskAtMs - random.int(0, 5000),
       denials: [],
@@ -132,7 +143,10 @@ const rulesOfParts = [
   { split: true, partial: true },
 ] as const;
 
-/** Orders of which some parts are bought, rarely the first one. After the loss there is enough stock for all of it. */
+/**
+ * Orders of which some parts are bought, rarely the first one. After the loss there is enough stock
+ * for all of it.
+ */
 function withPartsBeforeLoss(random: SeededRandom, plan: RunPlan): RunPlan {
   const lostDiskAtMs = Math.max(plan.lostDiskAtMs ?? 0, 40_000);
   const products = new Map<string, Product>([...plan.account.products, ['whole', plainProduct]]);
@@ -141,13 +155,26 @@ function withPartsBeforeLoss(random: SeededRandom, plan: RunPlan): RunPlan {
     const stock = { units: random.int(1, 4), untilMs: lostDiskAtMs + 60_000 };
     const limit = rules.split === true && random.chance(0.8) ? { limit: random.int(1, 2) } : {};
     products.set(`card${digit}`, { ...plainProduct, stock, ...limit });
-    const notAfterMs = random.chance(0.6) ? wallStartMs + random.int(lostDiskAtMs, lostDiskAtMs + 200_000) : null;
+    const notAfterMs = random.chance(0.6)
+      ? wallStartMs + random.int(lostDiskAtMs, lostDiskAtMs + 200_000)
+      : null;
     const quantity = random.pick(3, 5, 8);
-    const line = { ...plainLine, orderId: `p${digit}`, variant: `card${digit}`, quantity, rules, notAfterMs };
+    const line = {
+      ...plainLine,
+      orderId: `p${digit}`,
+      variant: `card${digit}`,
+      quantity,
+      rules,
+      notAfterMs,
+    };
     return { atMs: random.int(0, 2000), lines: [line], againAtMs: [] };
   });
   // This order proves that lookups work.
-  const whole: OrderBatch = { atMs: 0, lines: [{ ...plainLine, orderId: 'w1', variant: 'whole' }], againAtMs: [] };
+  const whole: OrderBatch = {
+    atMs: 0,
+    lines: [{ ...plainLine, orderId: 'w1', variant: 'whole' }],
+    againAtMs: [],
+  };
   return {
     ...plan,
     settings: { ...plan.settings, lookup: true },

@@ -16,7 +16,10 @@ const ofCopy = ({ orderId, lineId, ...line }: AcceptableLine): AcceptableLine =>
 /** The order as it is, and its copy, which comes before it, after it or at once. */
 function withCopy(random: SeededRandom, order: ShopOrderPlan): readonly ShopOrderPlan[] {
   const { platform, lines, atMs } = order;
-  const by = platform === 'woocommerce' ? random.pick('part_of', 'names', 'payment') : random.pick('names', 'payment');
+  const by =
+    platform === 'woocommerce'
+      ? random.pick('part_of', 'names', 'payment')
+      : random.pick('names', 'payment');
   const copy: ShopOrderPlan = {
     ...order,
     lines: (by === 'part_of' && random.chance(0.5) ? lines.slice(0, 1) : lines).map(ofCopy),
@@ -44,11 +47,26 @@ function withOddity(random: SeededRandom, order: ShopOrderPlan): readonly ShopOr
   const odd = (oddity: ShopOddity): readonly ShopOrderPlan[] => [{ ...order, oddity }];
   const isWoo = order.platform === 'woocommerce';
   const way = random.int(0, 99);
-  const kind = random.pick('spelled', 'near', 'sold_before', 'copy', 'copy', 'edited', 'edited', 'given_again');
+  const kind = random.pick(
+    'spelled',
+    'near',
+    'sold_before',
+    'copy',
+    'copy',
+    'edited',
+    'edited',
+    'given_again',
+  );
   if (kind === 'spelled' || kind === 'near') return odd({ kind, way });
   // Shopify does not say when an order was paid that nobody has seen unpaid.
   if (kind === 'sold_before')
-    return [{ ...order, paidAfterMs: 0, oddity: { kind, hours: random.pick(1, 24, random.int(1, 2000)) } }];
+    return [
+      {
+        ...order,
+        paidAfterMs: 0,
+        oddity: { kind, hours: random.pick(1, 24, random.int(1, 2000)) },
+      },
+    ];
   if (kind === 'copy') return withCopy(random, order);
   if (kind === 'given_again' && isWoo) {
     const by = random.pick('key', 'key', 'time and customer');
@@ -58,11 +76,20 @@ function withOddity(random: SeededRandom, order: ShopOrderPlan): readonly ShopOr
 }
 
 /** A row of the SKU map is missing for a while. */
-function drawLostSku(random: SeededRandom, orders: readonly ShopOrderPlan[], latestMs: number): IntakePlan['lostSku'] {
+function drawLostSku(
+  random: SeededRandom,
+  orders: readonly ShopOrderPlan[],
+  latestMs: number,
+): IntakePlan['lostSku'] {
   const skus = orders.flatMap(({ lines }) => lines.map(mappedSku));
   const sku = skus[random.int(0, Math.max(0, skus.length - 1))];
   // A SKU that is near one of the map is not near one that the map lacks.
-  if (sku === undefined || !random.chance(0.3) || orders.some(({ oddity }) => oddity?.kind === 'near')) return null;
+  if (
+    sku === undefined ||
+    !random.chance(0.3) ||
+    orders.some(({ oddity }) => oddity?.kind === 'near')
+  )
+    return null;
   const fromMs = random.int(7000, Math.max(20_000, latestMs));
   return { sku, fromMs, untilMs: fromMs + random.pick(3000, 30_000, random.int(10_000, 200_000)) };
 }
@@ -71,6 +98,11 @@ function drawLostSku(random: SeededRandom, orders: readonly ShopOrderPlan[], lat
 export function withOddities(random: SeededRandom, plan: RunPlan): RunPlan {
   const { intake } = plan;
   if (intake === null || intake.shopOrders.length === 0) return plan;
-  const shopOrders = intake.shopOrders.flatMap((order) => (random.chance(0.5) ? withOddity(random, order) : [order]));
-  return { ...plan, intake: { ...intake, shopOrders, lostSku: drawLostSku(random, shopOrders, plan.faultsOffMs) } };
+  const shopOrders = intake.shopOrders.flatMap((order) =>
+    random.chance(0.5) ? withOddity(random, order) : [order],
+  );
+  return {
+    ...plan,
+    intake: { ...intake, shopOrders, lostSku: drawLostSku(random, shopOrders, plan.faultsOffMs) },
+  };
 }

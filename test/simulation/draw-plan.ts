@@ -39,7 +39,9 @@ function drawSettings(random: SeededRandom, lookup: boolean): WorkerSettings {
   return {
     ...usualSettings,
     limits: { ...usualSettings.limits, ...limits },
-    keys: random.chance(0.25) ? { main: 'sim-key-main-secret', spare: 'sim-key-spare-secret' } : usualSettings.keys,
+    keys: random.chance(0.25)
+      ? { main: 'sim-key-main-secret', spare: 'sim-key-spare-secret' }
+      : usualSettings.keys,
     concurrency: random.pick(1, 2, 4, 8),
     maxUnknownOutcomes: random.pick(1, 2, 5),
     graceMs: random.pick(0, 500, 6500),
@@ -66,17 +68,34 @@ const planRefusals: readonly Refusal[] = [
 ];
 
 /** The answer to the second order when the first one has used up the balance. */
-const spent: Refusal = { status: 402, code: 'insufficient_balance', message: 'The balance is too low.' };
+const spent: Refusal = {
+  status: 402,
+  code: 'insufficient_balance',
+  message: 'The balance is too low.',
+};
 
-function drawAfterSale(random: SeededRandom, refusal: () => Refusal, faultsOffMs: number): Product['afterSale'] {
+function drawAfterSale(
+  random: SeededRandom,
+  refusal: () => Refusal,
+  faultsOffMs: number,
+): Product['afterSale'] {
   // Balances and stock recover after the faults; other refusals can stay for ever.
   if (random.chance(0.3)) return { ...spent, untilMs: faultsOffMs };
   return { ...refusal(), untilMs: random.chance(0.5) ? Number.POSITIVE_INFINITY : faultsOffMs };
 }
 
-function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsOffMs: number, trap: boolean): Product {
+function drawProduct(
+  random: SeededRandom,
+  refusals: readonly Refusal[],
+  faultsOffMs: number,
+  trap: boolean,
+): Product {
   const refusal = (): Refusal =>
-    refusals[random.int(0, refusals.length - 1)] ?? { status: 422, code: 'order_refused', message: '' };
+    refusals[random.int(0, refusals.length - 1)] ?? {
+      status: 422,
+      code: 'order_refused',
+      message: '',
+    };
   const spans: (() => Span)[] = [
     () => forEver,
     () => ({ fromMs: random.int(0, 60_000), untilMs: Number.POSITIVE_INFINITY }),
@@ -87,11 +106,17 @@ function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsO
     priceCents: random.int(1, 5000),
     ...(refusals === giftCardRefusals && random.chance(0.25) ? { limit: random.int(1, 4) } : {}),
     refusals: random.chance(trap ? 0 : 0.2) ? [{ ...refusal(), ...span() }] : [],
-    afterSale: random.chance(trap ? 0.9 : 0.45) ? drawAfterSale(random, refusal, faultsOffMs) : null,
+    afterSale: random.chance(trap ? 0.9 : 0.45)
+      ? drawAfterSale(random, refusal, faultsOffMs)
+      : null,
   };
 }
 
-function drawDenials(random: SeededRandom, authorizations: readonly string[], faultsOffMs: number): Denial[] {
+function drawDenials(
+  random: SeededRandom,
+  authorizations: readonly string[],
+  faultsOffMs: number,
+): Denial[] {
   const denials: Denial[] = [];
   while (random.chance(0.25)) {
     const kinds: readonly (Refusal & { readonly authorization: string | null })[] = [
@@ -108,7 +133,11 @@ function drawDenials(random: SeededRandom, authorizations: readonly string[], fa
     const denial = kinds[random.int(0, kinds.length - 1)];
     const fromMs = random.int(0, faultsOffMs);
     if (denial !== undefined)
-      denials.push({ ...denial, fromMs, untilMs: Math.min(faultsOffMs, fromMs + random.int(1000, 400_000)) });
+      denials.push({
+        ...denial,
+        fromMs,
+        untilMs: Math.min(faultsOffMs, fromMs + random.int(1000, 400_000)),
+      });
   }
   return denials;
 }
@@ -134,7 +163,8 @@ function drawLine(
   const kind = random.next();
   const product = random.int(1, 3);
   if (kind < 0.42) return { ...base, variant: `card${product}`, quantity: random.pick(1, 1, 2, 5) };
-  if (kind < 0.75) return { ...base, ...esimLine, plan: `plan${product}`, quantity: random.pick(1, 1, 1, 3) };
+  if (kind < 0.75)
+    return { ...base, ...esimLine, plan: `plan${product}`, quantity: random.pick(1, 1, 1, 3) };
   const iccid = oldEsims[random.int(0, oldEsims.length - 1)] ?? '8944000000000000001';
   if (kind < 0.87) return { ...base, ...topupLine, plan: `plan${product}`, iccid };
   return { ...base, ...cancelLine, iccid };
@@ -174,7 +204,11 @@ function drawDiskErrors(random: SeededRandom, aims: SeededRandom): DiskErrorPlan
   return errors;
 }
 
-function drawOperatorActions(random: SeededRandom, keys: readonly string[], faultsOffMs: number): OperatorActionPlan[] {
+function drawOperatorActions(
+  random: SeededRandom,
+  keys: readonly string[],
+  faultsOffMs: number,
+): OperatorActionPlan[] {
   const operatorActions: OperatorActionPlan[] = [];
   const most = random.chance(0.3) ? random.int(1, 8) : 0;
   for (let count = 0; count < most; count += 1) {
@@ -195,14 +229,22 @@ function drawOperatorActions(random: SeededRandom, keys: readonly string[], faul
         'resume',
       ),
       pick: random.next(),
-      scope: random.pick('account', `key:${key}`, 'family:gift_card', 'family:esim', 'balance:USD', 'balance:EUR'),
+      scope: random.pick(
+        'account',
+        `key:${key}`,
+        'family:gift_card',
+        'family:esim',
+        'balance:USD',
+        'balance:EUR',
+      ),
     });
   }
   return operatorActions;
 }
 
 /**
- * An operator who resolves every review at once, perhaps too early. Lookups are off, so there are reviews.
+ * An operator who resolves every review at once, perhaps too early. Lookups are off, so there are
+ * reviews.
  */
 function withEagerOperator(random: SeededRandom, plan: RunPlan): RunPlan {
   const everyMs = random.int(2000, 10_000);
@@ -237,11 +279,23 @@ function withUnknownCancels(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
-/** Calls that are processed long after their repetition was refused. Lookups in between find nothing. */
+/**
+ * Calls that are processed long after their repetition was refused. Lookups in between find
+ * nothing.
+ */
 function withLateCalls(random: SeededRandom, plan: RunPlan): RunPlan {
   // The first order proves that lookups work.
-  const batches = plan.batches.map((batch, index) => ({ ...batch, atMs: index * random.int(10_000, 40_000) }));
-  return { ...plan, batches, faultProfile: 'late', faultShare: random.pick(0.3, 0.6), faultsOffMs: 300_000 };
+  const batches = plan.batches.map((batch, index) => ({
+    ...batch,
+    atMs: index * random.int(10_000, 40_000),
+  }));
+  return {
+    ...plan,
+    batches,
+    faultProfile: 'late',
+    faultShare: random.pick(0.3, 0.6),
+    faultsOffMs: 300_000,
+  };
 }
 
 /** Calls that a gateway sends twice, while the first copy can use up a balance or the stock. */
@@ -249,15 +303,22 @@ function withRepeatedCalls(random: SeededRandom, plan: RunPlan): RunPlan {
   const products = new Map(
     [...plan.account.products].map(([name, product]) => {
       const units = random.pick(1, 2, 4, 8);
-      const stock = name.startsWith('card') && random.chance(0.7) ? { stock: { units, untilMs: 600_000 } } : {};
+      const stock =
+        name.startsWith('card') && random.chance(0.7) ? { stock: { units, untilMs: 600_000 } } : {};
       return [name, { ...product, refusals: [], ...stock }] as const;
     }),
   );
-  const balances = { USD: random.int(500, 6000), EUR: random.pick(random.int(500, 6000), 100_000_000) };
+  const balances = {
+    USD: random.int(500, 6000),
+    EUR: random.pick(random.int(500, 6000), 100_000_000),
+  };
   return {
     ...plan,
     // The first order proves that lookups work.
-    batches: plan.batches.map((batch, index) => ({ ...batch, atMs: index * random.int(10_000, 40_000) })),
+    batches: plan.batches.map((batch, index) => ({
+      ...batch,
+      atMs: index * random.int(10_000, 40_000),
+    })),
     readings: { ...plan.readings, replay: 'after_checks', lookupLagMs: random.pick(0, 2000) },
     account: { ...plan.account, products, balances, depositAtMs: 600_000 },
     faultProfile: 'repeated',
@@ -267,8 +328,8 @@ function withRepeatedCalls(random: SeededRandom, plan: RunPlan): RunPlan {
 }
 
 /**
- * The answer to the first call of an order is lost, and the second call is refused because of the first. Meanwhile a cache
- * repeats that the order is not found.
+ * The answer to the first call of an order is lost, and the second call is refused because of the
+ * first. Meanwhile a cache repeats that the order is not found.
  */
 function withCachedLookups(random: SeededRandom, plan: RunPlan): RunPlan {
   const faultsOffMs = 600_000;
@@ -278,7 +339,10 @@ function withCachedLookups(random: SeededRandom, plan: RunPlan): RunPlan {
       return [name, drawProduct(random, refusals, faultsOffMs, true)] as const;
     }),
   );
-  const first = [plainLine, { ...plainLine, ...esimLine, lineId: '2' }].map((line) => ({ ...line, orderId: 'v1' }));
+  const first = [plainLine, { ...plainLine, ...esimLine, lineId: '2' }].map((line) => ({
+    ...line,
+    orderId: 'v1',
+  }));
   return {
     ...plan,
     // The first orders prove that lookups work, when they are looked up for their units.
@@ -311,7 +375,10 @@ function withCachedLookups(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
-/** Somebody else uses the keys: most calls get a 429 that the own budget does not explain, for more than a window. */
+/**
+ * Somebody else uses the keys: most calls get a 429 that the own budget does not explain, for more
+ * than a window.
+ */
 function withKeysOfOthers(random: SeededRandom, plan: RunPlan): RunPlan {
   const fromMs = random.int(0, 20_000);
   const keysOfOthers = { fromMs, untilMs: fromMs + random.int(100_000, 250_000) };
@@ -335,7 +402,9 @@ function withSpecialCase(random: SeededRandom, plan: RunPlan): RunPlan {
 function withLossOrScarcity(random: SeededRandom, plan: RunPlan): RunPlan {
   const draw = random.next();
   if (draw < 0.1 && plan.lostDiskAtMs === null) return withLossLookedUp(random, plan);
-  return draw >= 0.1 && draw < 0.25 && plan.lostDiskAtMs === null ? withScarceStock(random, plan) : plan;
+  return draw >= 0.1 && draw < 0.25 && plan.lostDiskAtMs === null
+    ? withScarceStock(random, plan)
+    : plan;
 }
 
 /** A crash at a chosen port call, also a rare one. */
@@ -343,7 +412,12 @@ function withAimedCrash(random: SeededRandom, plan: RunPlan): RunPlan {
   if (!random.chance(0.25)) return plan;
   const places = random.chance(0.5) ? rareCrashPlaces : crashPlaces;
   const atPlace = places[random.int(0, places.length - 1)] ?? '';
-  const aimed: CrashPlan = { afterPorts: 0, atPlace, kind: random.pick('kill', 'power'), downMs: random.pick(1, 5000) };
+  const aimed: CrashPlan = {
+    afterPorts: 0,
+    atPlace,
+    kind: random.pick('kill', 'power'),
+    downMs: random.pick(1, 5000),
+  };
   return { ...plan, crashes: random.chance(0.5) ? [aimed] : [...plan.crashes, aimed] };
 }
 
@@ -359,11 +433,17 @@ export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
   const profile: FaultProfile = random.pick('mixed', 'mixed', 'mixed', 'unknown_outcomes', 'trap');
   const trap = profile === 'trap';
-  const readings: ApiReadings = { ...drawReadings(random), ...(trap ? { replay: 'after_checks' } : {}) };
+  const readings: ApiReadings = {
+    ...drawReadings(random),
+    ...(trap ? { replay: 'after_checks' } : {}),
+  };
   const settings = drawSettings(random, readings.lookup);
   const faultsOffMs = random.pick(30_000, 120_000, 300_000);
   const authorizations = Object.values(settings.keys).map((value) => `Bearer ${value}`);
-  const oldEsims = Array.from({ length: random.int(0, 4) }, (_, index) => `894400000000000000${index + 1}`);
+  const oldEsims = Array.from(
+    { length: random.int(0, 4) },
+    (_, index) => `894400000000000000${index + 1}`,
+  );
   const products = new Map<string, Product>();
   for (let index = 1; index <= 3; index += 1) {
     products.set(`card${index}`, drawProduct(random, giftCardRefusals, faultsOffMs, trap));
@@ -383,7 +463,11 @@ export function drawPlan(seed: number): RunPlan {
       const operation = random.pick('esim_cancel', 'esim_cancel', 'esim_topup');
       replacements.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation });
       if (random.chance(0.2))
-        replacements.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
+        replacements.push({
+          orderId: `o${order}`,
+          afterMs: random.int(0, 5000),
+          operation: 'esim_cancel',
+        });
     }
   }
   const scarce = random.chance(0.2);
@@ -412,9 +496,16 @@ export function drawPlan(seed: number): RunPlan {
     batches,
     replacements,
     crashes: drawCrashes(random),
-    stops: random.chance(0.2) ? [{ atMs: random.int(0, faultsOffMs), downMs: random.int(1, 30_000) }] : [],
+    stops: random.chance(0.2)
+      ? [{ atMs: random.int(0, faultsOffMs), downMs: random.int(1, 30_000) }]
+      : [],
     wallJumps: random.chance(0.15)
-      ? [{ atMs: random.int(0, faultsOffMs), deltaMs: random.pick(3_600_000, -3_600_000, 30_000, -30_000) }]
+      ? [
+          {
+            atMs: random.int(0, faultsOffMs),
+            deltaMs: random.pick(3_600_000, -3_600_000, 30_000, -30_000),
+          },
+        ]
       : [],
     namesBoots: random.chance(0.9),
     faultShare:
@@ -443,5 +534,8 @@ export function drawPlan(seed: number): RunPlan {
   const troubled = isTroubled ? withTroubles(ofTroubles, scarcer) : scarcer;
   const taken = withIntake(new SeededRandom(seed ^ 0x6c62272e), troubled);
   const odd = withOddities(new SeededRandom(seed ^ 0x165667b1), taken);
-  return withOtherAccount(new SeededRandom(seed ^ 0x5bd1e995), withSinks(new SeededRandom(seed ^ 0x2127599b), odd));
+  return withOtherAccount(
+    new SeededRandom(seed ^ 0x5bd1e995),
+    withSinks(new SeededRandom(seed ^ 0x2127599b), odd),
+  );
 }

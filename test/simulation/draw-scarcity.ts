@@ -9,9 +9,16 @@ export function withScarceStock(random: SeededRandom, plan: RunPlan): RunPlan {
   for (const [name, product] of plan.account.products) {
     // Drawn for every product, so that one product does not change the draws of another.
     const units = random.int(0, 8);
-    const untilMs = random.pick(Number.POSITIVE_INFINITY, plan.faultsOffMs, random.int(0, plan.faultsOffMs));
+    const untilMs = random.pick(
+      Number.POSITIVE_INFINITY,
+      plan.faultsOffMs,
+      random.int(0, plan.faultsOffMs),
+    );
     const refusals = random.chance(0.7) ? [] : product.refusals;
-    products.set(name, name.startsWith('card') ? { ...product, refusals, stock: { units, untilMs } } : product);
+    products.set(
+      name,
+      name.startsWith('card') ? { ...product, refusals, stock: { units, untilMs } } : product,
+    );
   }
   const batches = plan.batches.map((batch): OrderBatch => {
     const lines = batch.lines.map((line) => {
@@ -19,7 +26,9 @@ export function withScarceStock(random: SeededRandom, plan: RunPlan): RunPlan {
       const quantity = random.pick(2, 3, 4, 5, 8);
       if (!partial || line.operation === 'esim_cancel') return line;
       const rules: OrderRules = { ...line.rules, partial: true };
-      return line.operation === 'gift_card_order' ? { ...line, rules, quantity } : { ...line, rules };
+      return line.operation === 'gift_card_order'
+        ? { ...line, rules, quantity }
+        : { ...line, rules };
     });
     return { ...batch, lines };
   });

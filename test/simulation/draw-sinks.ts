@@ -19,7 +19,9 @@ type PlatformName = ShopSinkPlan['platform'];
 function drawOutages(random: SeededRandom, endMs: number, shortOnly: boolean): ReceiverOutage[] {
   if (!random.chance(0.5)) return [];
   const fromMs = random.chance(0.5) ? 0 : random.int(0, endMs);
-  const lengthMs = shortOnly ? random.int(5000, 240_000) : random.pick(random.int(5000, 240_000), 1_200_000, 7_200_000);
+  const lengthMs = shortOnly
+    ? random.int(5000, 240_000)
+    : random.pick(random.int(5000, 240_000), 1_200_000, 7_200_000);
   const kind = random.pick<ReceiverOutage['kind']>(
     'refused',
     'silent',
@@ -51,19 +53,32 @@ function drawTroubles(
   };
 }
 
-/** An order that a shop sells as a whole, as its own platform has it; null: such shops do not sell all of it. */
+/**
+ * An order that a shop sells as a whole, as its own platform has it; null: such shops do not sell
+ * all of it.
+ */
 function shopOrderOf(
   random: SeededRandom,
   batch: OrderBatch,
   platform: PlatformName,
   number: number,
 ): ShopOrderPlan | null {
-  const isSold = batch.lines.every(({ operation }) => operation === 'gift_card_order' || operation === 'esim_order');
+  const isSold = batch.lines.every(
+    ({ operation }) => operation === 'gift_card_order' || operation === 'esim_order',
+  );
   if (!isSold || batch.byIntake === true) return null;
   const lines = batch.lines.map((line, index): AcceptableLine => {
-    const identity = { source: platform, orderId: String(1000 + number), lineId: String(10 * number + index) };
+    const identity = {
+      source: platform,
+      orderId: String(1000 + number),
+      lineId: String(10 * number + index),
+    };
     // As the intake of shops remembers what a line was ordered for.
-    return { ...line, ...identity, extra: { sku: 'CARD', shop_quantity: String(line.quantity ?? 1) } };
+    return {
+      ...line,
+      ...identity,
+      extra: { sku: 'CARD', shop_quantity: String(line.quantity ?? 1) },
+    };
   });
   return {
     platform,
@@ -77,13 +92,25 @@ function shopOrderOf(
   };
 }
 
-function drawEdits(random: SeededRandom, orders: readonly ShopOrderPlan[], latestMs: number): ShopEdit[] {
+function drawEdits(
+  random: SeededRandom,
+  orders: readonly ShopOrderPlan[],
+  latestMs: number,
+): ShopEdit[] {
   return orders
     .filter(() => random.chance(0.2))
     .map(({ lines, atMs }) => ({
       atMs: atMs + random.int(1, latestMs),
       orderId: lines[0]?.orderId ?? '',
-      kind: random.pick('cancelled', 'done_by_hand', 'raised', 'lowered', 'put_back', 'added', 'deleted'),
+      kind: random.pick(
+        'cancelled',
+        'done_by_hand',
+        'raised',
+        'lowered',
+        'put_back',
+        'added',
+        'deleted',
+      ),
     }));
 }
 
@@ -105,7 +132,8 @@ function drawShop(
     return { ...shop, platform, options };
   }
   const lateNoteShare = random.pick(0, 0, 0.7);
-  const deliverCodes = lateNoteShare > 0 ? 'note' : random.pick<'off' | 'note' | 'meta'>('off', 'note', 'meta');
+  const deliverCodes =
+    lateNoteShare > 0 ? 'note' : random.pick<'off' | 'note' | 'meta'>('off', 'note', 'meta');
   const status = random.pick<'completed' | 'keep'>('completed', 'completed', 'keep');
   const options = { status, deliverCodes, lineMeta: random.chance(0.2) };
   return { ...shop, platform, options, troubles: { ...shop.troubles, lateNoteShare } };
@@ -118,8 +146,14 @@ function drawEndpoint(random: SeededRandom, plan: RunPlan, name: string): Endpoi
     ['order.settled'],
     ['order.updated', 'order.settled', 'line.needs_review'],
   );
-  const orders = plan.batches.flatMap(({ lines }) => lines.map(({ source, orderId }) => `${source}/${orderId}`));
-  return { name, events, troubles: drawTroubles(random, plan, events === null ? orders : [], true) };
+  const orders = plan.batches.flatMap(({ lines }) =>
+    lines.map(({ source, orderId }) => `${source}/${orderId}`),
+  );
+  return {
+    name,
+    events,
+    troubles: drawTroubles(random, plan, events === null ? orders : [], true),
+  };
 }
 
 /** The shops of the intake get the results of their orders. */
@@ -133,14 +167,17 @@ function withShopsOfIntake(random: SeededRandom, plan: RunPlan, intake: IntakePl
   });
   const shops = (['woocommerce', 'shopify'] as const).flatMap((platform) => {
     const own = shopOrders.filter((order) => order.platform === platform);
-    return own.length === 0 ? [] : [{ ...drawShop(random, plan, platform, own), edits: [], comesByIntake: true }];
+    return own.length === 0
+      ? []
+      : [{ ...drawShop(random, plan, platform, own), edits: [], comesByIntake: true }];
   });
   return { ...plan, intake: { ...intake, shopOrders }, sinks: { ...plan.sinks, shops } };
 }
 
 /** Some orders are those of a shop into which their results are written. */
 function withShops(random: SeededRandom, plan: RunPlan): RunPlan {
-  if (plan.intake !== null && plan.intake.shopOrders.length > 0) return withShopsOfIntake(random, plan, plan.intake);
+  if (plan.intake !== null && plan.intake.shopOrders.length > 0)
+    return withShopsOfIntake(random, plan, plan.intake);
   const orders: ShopOrderPlan[] = [];
   const moved = new Set<string>();
   const batches = plan.batches.map((batch, index) => {
@@ -164,7 +201,10 @@ function withShops(random: SeededRandom, plan: RunPlan): RunPlan {
   return { ...moving, sinks: { ...plan.sinks, shops } };
 }
 
-/** One run of eight has shops into which results are written, or endpoints to which they are posted; with shops as senders, more. */
+/**
+ * One run of eight has shops into which results are written, or endpoints to which they are posted;
+ * with shops as senders, more.
+ */
 export function withSinks(random: SeededRandom, plan: RunPlan): RunPlan {
   const hasShops = (plan.intake?.shopOrders.length ?? 0) > 0;
   if (!random.chance(hasShops ? 0.4 : 0.1)) return plan;
@@ -173,7 +213,12 @@ export function withSinks(random: SeededRandom, plan: RunPlan): RunPlan {
   const names = ['first', 'second'].slice(0, count);
   const endpoints = names.map((name) => drawEndpoint(random, shopped, name));
   const atPlace = sinkCrashPlaces[random.int(0, sinkCrashPlaces.length - 1)] ?? '';
-  const aimed: CrashPlan = { afterPorts: 0, atPlace, kind: random.pick('kill', 'power'), downMs: random.pick(1, 5000) };
+  const aimed: CrashPlan = {
+    afterPorts: 0,
+    atPlace,
+    kind: random.pick('kill', 'power'),
+    downMs: random.pick(1, 5000),
+  };
   return {
     ...shopped,
     crashes: random.chance(0.5) ? [aimed, ...shopped.crashes.slice(0, 2)] : shopped.crashes,

@@ -93,11 +93,13 @@ function withSharedUnits(drawn: Drawn): Drawn {
   const { trouble } = drawn;
   if (trouble?.kind === 'shows_more_units')
     return { trouble: { ...trouble, kind: 'shows_earlier_order' }, refusal: null };
-  if (trouble?.kind === 'repeats_a_unit') return { trouble: { ...trouble, kind: 'sells_a_code_twice' }, refusal: null };
+  if (trouble?.kind === 'repeats_a_unit')
+    return { trouble: { ...trouble, kind: 'sells_a_code_twice' }, refusal: null };
   return drawn;
 }
 
-const isAmbiguous = ({ trouble }: Drawn): boolean => trouble !== null && unsettling.has(trouble.kind);
+const isAmbiguous = ({ trouble }: Drawn): boolean =>
+  trouble !== null && unsettling.has(trouble.kind);
 
 function drawOutages(random: SeededRandom, endMs: number): Outage[] {
   const outages: Outage[] = [];
@@ -113,9 +115,16 @@ function drawOutages(random: SeededRandom, endMs: number): Outage[] {
 function drawLookupTroubles(random: SeededRandom, endMs: number): LookupTrouble[] {
   if (!random.chance(0.4)) return [];
   const fromMs = random.int(0, Math.floor(endMs / 2));
-  const span = { fromMs, untilMs: random.pick(endMs, fromMs + random.int(minuteMs, Math.floor(endMs / 2))) };
+  const span = {
+    fromMs,
+    untilMs: random.pick(endMs, fromMs + random.int(minuteMs, Math.floor(endMs / 2))),
+  };
   const kind = random.pick('hangs', 'hangs', 'foreign_404');
-  const families = random.pick<LookupTrouble['family'][]>(['gift_card'], ['esim'], ['gift_card', 'esim']);
+  const families = random.pick<LookupTrouble['family'][]>(
+    ['gift_card'],
+    ['esim'],
+    ['gift_card', 'esim'],
+  );
   return families.map((family) => ({ ...span, kind, family }));
 }
 
@@ -123,7 +132,15 @@ function drawLookupTroubles(random: SeededRandom, endMs: number): LookupTrouble[
 export function drawWallJumps(random: SeededRandom, endMs: number): WallJump[] {
   const jumps: WallJump[] = [];
   while (jumps.length < 3 && random.chance(jumps.length === 0 ? 0.35 : 0.4)) {
-    const lengthMs = random.pick(30_000, 2 * minuteMs, 20 * minuteMs, hourMs, 5 * hourMs, dayMs, 14 * dayMs);
+    const lengthMs = random.pick(
+      30_000,
+      2 * minuteMs,
+      20 * minuteMs,
+      hourMs,
+      5 * hourMs,
+      dayMs,
+      14 * dayMs,
+    );
     jumps.push({ atMs: random.int(0, endMs), deltaMs: random.chance(0.5) ? lengthMs : -lengthMs });
   }
   return jumps;
@@ -132,7 +149,11 @@ export function drawWallJumps(random: SeededRandom, endMs: number): WallJump[] {
 function drawReloads(random: SeededRandom, settings: WorkerSettings, endMs: number): Reload[] {
   if (!random.chance(0.3)) return [];
   return Array.from({ length: random.int(1, 3) }, () => {
-    const limits = random.pick({ requests: 60, orders: 20 }, { requests: 12, orders: 4 }, { requests: 30, orders: 8 });
+    const limits = random.pick(
+      { requests: 60, orders: 20 },
+      { requests: 12, orders: 4 },
+      { requests: 30, orders: 8 },
+    );
     return {
       atMs: random.int(minuteMs, endMs),
       limits,
@@ -143,8 +164,8 @@ function drawReloads(random: SeededRandom, settings: WorkerSettings, endMs: numb
 }
 
 /**
- * Products in trouble beside healthy ones, in a world without other faults of the network: whatever is sick, the healthy
- * lines must be bought in time.
+ * Products in trouble beside healthy ones, in a world without other faults of the network: whatever
+ * is sick, the healthy lines must be bought in time.
  */
 export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
   const isLong = random.chance(0.04);
@@ -160,11 +181,22 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
   const order = (atMs: number, lines: readonly Partial<AcceptableLine>[]): void => {
     ordered += 1;
     const orderId = `t${ordered}`;
-    const all = lines.map((line, index) => ({ ...plainLine, orderId, lineId: String(index + 1), ...line }));
-    batches.push({ atMs, lines: all, againAtMs: random.chance(0.1) ? [random.int(atMs + 1, faultsOffMs)] : [] });
+    const all = lines.map((line, index) => ({
+      ...plainLine,
+      orderId,
+      lineId: String(index + 1),
+      ...line,
+    }));
+    batches.push({
+      atMs,
+      lines: all,
+      againAtMs: random.chance(0.1) ? [random.int(atMs + 1, faultsOffMs)] : [],
+    });
   };
   const ofProduct = (name: string): Partial<AcceptableLine> =>
-    name.startsWith('card') || name.startsWith('sick') ? { variant: name } : { ...esimLine, plan: name };
+    name.startsWith('card') || name.startsWith('sick')
+      ? { variant: name }
+      : { ...esimLine, plan: name };
   // The first orders prove that the connector fits, in most runs before anything is sick.
   if (random.chance(0.85)) order(0, [ofProduct('card1'), ofProduct('plan1')]);
   // Also all variants of one provider, which fail in one way at the same time.
@@ -188,31 +220,45 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
       );
     if (isProvider) common = drawn;
     if (plan.seed % 2 === 1) drawn = withSharedUnits(drawn);
-    if (plan.seed % 8 === 1 && index === 1 && !isPlan) drawn = sharedUnits(Math.floor(plan.seed / 8), faultsOffMs);
+    if (plan.seed % 8 === 1 && index === 1 && !isPlan)
+      drawn = sharedUnits(Math.floor(plan.seed / 8), faultsOffMs);
     if (isAmbiguous(drawn) && !isProvider) ambiguous += 1;
-    products.set(name, { ...plainProduct, refusals: drawn.refusal === null ? [] : [drawn.refusal] });
+    products.set(name, {
+      ...plainProduct,
+      refusals: drawn.refusal === null ? [] : [drawn.refusal],
+    });
     if (drawn.trouble !== null) troubles.set(name, drawn.trouble);
     const lines = random.int(1, isProvider ? 4 : 8);
     for (let line = 0; line < lines; line += 1) {
       const atMs = random.int(20_000, Math.floor(faultsOffMs / 2));
       const rules = random.chance(0.15) ? { fallback_currency: 'EUR' } : {};
       const quantity = random.pick(1, 1, 2, 3);
-      order(atMs, [{ quantity, ...(isPlan ? { ...esimLine, plan: name } : { variant: name }), rules }]);
+      order(atMs, [
+        { quantity, ...(isPlan ? { ...esimLine, plan: name } : { variant: name }), rules },
+      ]);
     }
   }
   const rounds = random.int(1, 3);
   for (let round = 0; round < rounds; round += 1) {
     const atMs = random.int(30_000, Math.floor(faultsOffMs * 0.8));
-    const names = Array.from({ length: random.pick(1, 3, 10, 25) }, () => random.pick('card1', 'card2', 'plan1'));
+    const names = Array.from({ length: random.pick(1, 3, 10, 25) }, () =>
+      random.pick('card1', 'card2', 'plan1'),
+    );
     const currency = random.pick('USD', 'EUR');
     for (const name of names)
-      order(atMs + random.int(0, 2000), [{ ...ofProduct(name), currency, quantity: random.pick(1, 1, 2) }]);
+      order(atMs + random.int(0, 2000), [
+        { ...ofProduct(name), currency, quantity: random.pick(1, 1, 2) },
+      ]);
   }
   const settings: WorkerSettings = {
     ...plan.settings,
     limits: {
       ...plan.settings.limits,
-      ...random.pick({ requests: 60, orders: 20 }, { requests: 60, orders: 20 }, { requests: 12, orders: 4 }),
+      ...random.pick(
+        { requests: 60, orders: 20 },
+        { requests: 60, orders: 20 },
+        { requests: 12, orders: 4 },
+      ),
     },
     concurrency: random.pick(8, 8, 4, 2),
     maxUnknownOutcomes: random.chance(0.8) ? Math.max(8, 2 * ambiguous + 1) : random.pick(2, 5),
@@ -222,7 +268,12 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
   const outages = isLong
     ? [
         {
-          kind: random.pick<Outage['kind']>('refused', 'silent', 'page_of_a_gateway', 'server_error'),
+          kind: random.pick<Outage['kind']>(
+            'refused',
+            'silent',
+            'page_of_a_gateway',
+            'server_error',
+          ),
           fromMs: 20 * minuteMs,
           untilMs: 10 * hourMs + 20 * minuteMs,
         },
@@ -250,9 +301,10 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
     crashes: isCalm ? [] : plan.crashes,
     stops: isCalm ? [] : [stop],
     // Ten seconds after the stop no worker runs any more.
-    wallJumps: [...drawWallJumps(random, faultsOffMs), ...(isCalm ? [] : drawWallJumps(random, 0))].map((jump) =>
-      jump.atMs === 0 && !isCalm ? { ...jump, atMs: stop.atMs + 10_000 } : jump,
-    ),
+    wallJumps: [
+      ...drawWallJumps(random, faultsOffMs),
+      ...(isCalm ? [] : drawWallJumps(random, 0)),
+    ].map((jump) => (jump.atMs === 0 && !isCalm ? { ...jump, atMs: stop.atMs + 10_000 } : jump)),
     faultShare: 0,
     keysOfOthers: { fromMs: 0, untilMs: 0 },
     falseNotFoundShare: 0,

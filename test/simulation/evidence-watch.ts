@@ -4,11 +4,24 @@ import type { AttemptClose } from '../../src/buying/commit-sql.ts';
 import type { OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import type { Invariant } from './invariants.ts';
 
-/** How many entries must have shown what, before a scope is paused because of it. Written down a second time. */
-const needed: Readonly<Record<string, { rows: readonly string[]; entries: number; ofFamily: number }>> = {
-  insufficient_balance: { rows: ['insufficient_balance'], entries: 3, ofFamily: Number.POSITIVE_INFINITY },
+/**
+ * How many entries must have shown what, before a scope is paused because of it. Written down a
+ * second time.
+ */
+const needed: Readonly<
+  Record<string, { rows: readonly string[]; entries: number; ofFamily: number }>
+> = {
+  insufficient_balance: {
+    rows: ['insufficient_balance'],
+    entries: 3,
+    ofFamily: Number.POSITIVE_INFINITY,
+  },
   answer_mismatch: { rows: ['answer_mismatch'], entries: 1, ofFamily: 2 },
-  unreadable_success: { rows: ['unreadable_success'], entries: 2, ofFamily: Number.POSITIVE_INFINITY },
+  unreadable_success: {
+    rows: ['unreadable_success'],
+    entries: 2,
+    ofFamily: Number.POSITIVE_INFINITY,
+  },
   consecutive_rejections: {
     rows: ['invalid_request', 'not_found_unexpected', 'unlisted_code', 'code_out_of_place'],
     entries: 3,
@@ -37,7 +50,9 @@ const notProcessed: ReadonlySet<string> = new Set([
   'rate_limited',
   'api_disabled',
 ]);
-/** After so many calls of unknown outcome the absence is proven before the reference is sent again. */
+/**
+ * After so many calls of unknown outcome the absence is proven before the reference is sent again.
+ */
 const callsBeforeProof = 3;
 
 /** So many new orders may be sent before a lookup that is due. */
@@ -51,7 +66,10 @@ interface WatchedPause {
   readonly probes: number;
 }
 
-/** Reads on what evidence a scope is paused, and which order is the trial of it, from the attempts on disk. */
+/**
+ * Reads on what evidence a scope is paused, and which order is the trial of it, from the attempts
+ * on disk.
+ */
 export class EvidenceWatch {
   readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #isTouched: (reference: string) => boolean;
@@ -66,7 +84,10 @@ export class EvidenceWatch {
   readonly #rateLimited = new Map<string, { firstMono: number; lastMono: number }>();
   /** Entries that a trusted lookup did not find since they were sent. */
   readonly #absent = new Set<number>();
-  /** How many orders were sent while a lookup with a key of another account was due, by its reference. */
+  /**
+   * How many orders were sent while a lookup with a key of another account was due, by its
+   * reference.
+   */
   readonly #sentBefore = new Map<string, number>();
 
   constructor(options: {
@@ -96,7 +117,12 @@ export class EvidenceWatch {
   closed(close: AttemptClose, purpose: OpenAttempt['purpose'] | null, database: Database): void {
     const { attemptId, entryId, outcome, settlement } = close;
     const isUnclear = outcome.sent && !notProcessed.has(outcome.row);
-    if (purpose === 'submit' && isUnclear && settlement.state === 'unknown' && settlement.outcomeUnknown)
+    if (
+      purpose === 'submit' &&
+      isUnclear &&
+      settlement.state === 'unknown' &&
+      settlement.outcomeUnknown
+    )
       this.#unclear.set(entryId, (this.#unclear.get(entryId) ?? 0) + 1);
     if (outcome.row === 'rate_limited') this.#checkKey(close, database);
     if (this.#trusted.delete(attemptId) && outcome.row === 'not_found') this.#absent.add(entryId);
@@ -108,7 +134,9 @@ export class EvidenceWatch {
     }
   }
 
-  /** A key that gets 429s within its limits for longer than a window is used by somebody else, too. */
+  /**
+   * A key that gets 429s within its limits for longer than a window is used by somebody else, too.
+   */
   #checkKey({ attemptId, nowMono }: AttemptClose, database: Database): void {
     const found = database
       .prepare<[number], { key: string; run: number; since: number | null }>(
@@ -123,16 +151,21 @@ export class EvidenceWatch {
     const firstMono = isNext ? before.firstMono : nowMono;
     this.#rateLimited.set(name, { firstMono, lastMono: nowMono });
     if (nowMono - firstMono >= windowMs && found.since === null)
-      this.#violate('I14', `the key ${found.key} got 429s for ${Math.round((nowMono - firstMono) / 1000)} s`);
+      this.#violate(
+        'I14',
+        `the key ${found.key} got 429s for ${Math.round((nowMono - firstMono) / 1000)} s`,
+      );
   }
 
   #checkEvidence({ scope, reason }: WatchedPause, database: Database): void {
     const rule = needed[reason];
     if (rule === undefined) return;
-    if (scope === 'account') return this.#violate('I38', `the account is paused because of some orders (${reason})`);
+    if (scope === 'account')
+      return this.#violate('I38', `the account is paused because of some orders (${reason})`);
     const isFamily = scope.startsWith('family:');
     // Where the answer to an order was lost, a lookup is the first to show its units.
-    const purpose = reason === 'order_absent' ? 'lookup' : reason === 'unread_fields' ? '%' : 'submit';
+    const purpose =
+      reason === 'order_absent' ? 'lookup' : reason === 'unread_fields' ? '%' : 'submit';
     const { entries, products } = database
       .prepare<[string, string, string], { entries: number; products: number }>(
         `SELECT count(DISTINCT e.id) AS entries, count(DISTINCT coalesce(e.variant, e.plan)) AS products
@@ -162,7 +195,12 @@ export class EvidenceWatch {
     }
     if (!entry.outcomeUnknown) this.#checkSenders(attempt, database);
     const wasAbsent = this.#absent.delete(entry.id);
-    if (!wasAbsent || !entry.outcomeUnknown || entry.operation === 'esim_cancel' || entry.recoveryStage !== 'none')
+    if (
+      !wasAbsent ||
+      !entry.outcomeUnknown ||
+      entry.operation === 'esim_cancel' ||
+      entry.recoveryStage !== 'none'
+    )
       return;
     if ((this.#unclear.get(entry.id) ?? 0) >= callsBeforeProof && !this.#isTouched(entry.reference))
       this.#violate(
@@ -171,7 +209,10 @@ export class EvidenceWatch {
       );
   }
 
-  /** An order that a key of another account sent is looked up next, with that key, before many new orders are sent. */
+  /**
+   * An order that a key of another account sent is looked up next, with that key, before many new
+   * orders are sent.
+   */
   #checkSenders({ attemptId, openedAtMs }: OpenAttempt, database: Database): void {
     const left = database
       .prepare<[number, number], { reference: string; scope: string; step: string }>(
@@ -182,21 +223,36 @@ export class EvidenceWatch {
            AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit')`,
       )
       .all(openedAtMs, attemptId);
-    const waited = left.map(({ reference }) => [reference, (this.#sentBefore.get(reference) ?? 0) + 1] as const);
+    const waited = left.map(
+      ({ reference }) => [reference, (this.#sentBefore.get(reference) ?? 0) + 1] as const,
+    );
     this.#sentBefore.clear();
     for (const [reference, sends] of waited) this.#sentBefore.set(reference, sends);
-    const late = left.find(({ reference, step }) => step === 'send' || this.#sentBefore.get(reference) === sendsBefore);
+    const late = left.find(
+      ({ reference, step }) => step === 'send' || this.#sentBefore.get(reference) === sendsBefore,
+    );
     if (late !== undefined)
-      this.#violate('I7', `${late.reference} is not looked up with ${late.scope}, which is of another account`);
+      this.#violate(
+        'I7',
+        `${late.reference} is not looked up with ${late.scope}, which is of another account`,
+      );
   }
 
   #checkTrial({ trialOf, entry, openedAtMs, purpose }: OpenAttempt, database: Database): void {
     if (trialOf.length === 0) return;
     for (const pause of pausesOf(database).filter(({ scope }) => trialOf.includes(scope))) {
       if (pause.scope === 'account' && pause.probes < probesBeforeTrial)
-        this.#violate('I37', `${entry.reference} is the trial of the account after ${pause.probes} probes`);
+        this.#violate(
+          'I37',
+          `${entry.reference} is the trial of the account after ${pause.probes} probes`,
+        );
       const isDue = pause.probeAtMs !== null && pause.probeAtMs <= openedAtMs;
-      if (pause.scope.startsWith('balance:') && isDue && purpose === 'submit' && !entry.outcomeUnknown)
+      if (
+        pause.scope.startsWith('balance:') &&
+        isDue &&
+        purpose === 'submit' &&
+        !entry.outcomeUnknown
+      )
         this.#checkChoice(entry, pause, openedAtMs, database);
     }
   }
@@ -217,14 +273,18 @@ export class EvidenceWatch {
       .pluck()
       .get({ reference, wanted, currency: scope.slice('balance:'.length), openedAtMs });
     if (better !== undefined)
-      this.#violate('I37', `${reference} is the trial of ${scope}, although it is the turn of ${better}`);
+      this.#violate(
+        'I37',
+        `${reference} is the trial of ${scope}, although it is the turn of ${better}`,
+      );
   }
 }
 
 /**
- * An order of the balance that could be its trial instead: due, the first of its lane, and held up by nothing. No pause is of
- * its own, no call is under way and no other outcome is unknown, because products that were never bought share few places,
- * and fewer than two orders of its family are open, which is the limit until one was delivered.
+ * An order of the balance that could be its trial instead: due, the first of its lane, and held up
+ * by nothing. No pause is of its own, no call is under way and no other outcome is unknown, because
+ * products that were never bought share few places, and fewer than two orders of its family are
+ * open, which is the limit until one was delivered.
  */
 const choicesSql = `
   SELECT e.reference FROM entries e

@@ -11,17 +11,26 @@ const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
   'not_api_sellable',
 ]);
 
-/** States that no line has at the end of a run, when nothing is in flight and all held entries are released. */
+/**
+ * States that no line has at the end of a run, when nothing is in flight and all held entries are
+ * released.
+ */
 const notAtTheEnd = new Set(['held', 'pending', 'sending', 'waiting', 'unknown', 'placed']);
 
-/** Every cell of the decision table that can be reached, every state, and a crash at every port call. */
+/**
+ * Every cell of the decision table that can be reached, every state, and a crash at every port
+ * call.
+ */
 export const expectedPlaces: readonly string[] = [
   ...outcomeRows.flatMap((row) =>
     ['buy clean', 'buy unknown', 'cancel clean', 'cancel unknown']
       .filter((column) => !(column.startsWith('cancel') && ofGiftCards.has(row)))
       .map((column) => `cell ${row} ${column}`),
   ),
-  ...storeCallsOfTheLoop.flatMap((name) => [`disk error statement ${name}`, `disk error commit ${name}`]),
+  ...storeCallsOfTheLoop.flatMap((name) => [
+    `disk error statement ${name}`,
+    `disk error commit ${name}`,
+  ]),
   ...[
     'hold pending',
     'hold unknown',
@@ -61,9 +70,13 @@ export const expectedPlaces: readonly string[] = [
   ].map((end) => `refusal looked up: ${end}`),
   ...['spelled', 'near', 'sold_before', 'copy', 'given_again'].map((kind) => `odd order ${kind}`),
   ...['part_of', 'names', 'payment'].map((by) => `copy ${by} decided`),
-  ...['raised fits', 'raised does not fit', 'lowered fits', 'lowered does not fit', 'put_back fits'].map(
-    (end) => `edited order ${end}`,
-  ),
+  ...[
+    'raised fits',
+    'raised does not fit',
+    'lowered fits',
+    'lowered does not fit',
+    'put_back fits',
+  ].map((end) => `edited order ${end}`),
   'sold without its SKU',
   ...['cancelled', 'done_by_hand', 'raised', 'lowered', 'put_back', 'added'].flatMap((edit) => [
     `woocommerce order ${edit}`,
@@ -92,8 +105,13 @@ const rare: ReadonlySet<string> = new Set(
 const seedsForRare = 100_000;
 
 export function missingPlaces(coverage: Coverage, seeds: number): readonly string[] {
-  const crashes = crashPlacesOf(seeds).flatMap((place) => [`crash kill ${place}`, `crash power ${place}`]);
-  const expected = [...expectedPlaces, ...crashes].filter((place) => seeds >= seedsForRare || !rare.has(place));
+  const crashes = crashPlacesOf(seeds).flatMap((place) => [
+    `crash kill ${place}`,
+    `crash power ${place}`,
+  ]);
+  const expected = [...expectedPlaces, ...crashes].filter(
+    (place) => seeds >= seedsForRare || !rare.has(place),
+  );
   return expected.filter((place) => coverage.get(place) === 0);
 }
 

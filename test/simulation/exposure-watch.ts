@@ -2,7 +2,10 @@ import type { Database } from 'better-sqlite3';
 import type { OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import type { Invariant } from './invariants.ts';
 
-/** A product with so many unknown outcomes gets no call for another entry; one that was never sold has no more under way. */
+/**
+ * A product with so many unknown outcomes gets no call for another entry; one that was never sold
+ * has no more under way.
+ */
 const ofProduct = 2;
 /** So many orders of a family are open before one was delivered. */
 const ofFamily = 2;
@@ -32,8 +35,8 @@ const reviewedSql = `SELECT count(*) FROM entries e WHERE e.state = 'needs_revie
     SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.outcome = 'accepted')`;
 
 /**
- * Counts, from outside and at each call for a new entry, what may have been bought without anybody knowing it: the promise
- * is that no limit is overshot, whatever becomes of the calls under way.
+ * Counts, from outside and at each call for a new entry, what may have been bought without anybody
+ * knowing it: the promise is that no limit is overshot, whatever becomes of the calls under way.
  */
 export class ExposureWatch {
   readonly #violate: (invariant: Invariant, sentence: string) => void;
@@ -78,7 +81,11 @@ export class ExposureWatch {
   }
 
   /** In a paused scope one order is sent at a time, and only when the scope is due to be tried. */
-  #checkTrials(entry: OpenAttempt['entry'], sending: readonly OpenEntry[], database: Database): void {
+  #checkTrials(
+    entry: OpenAttempt['entry'],
+    sending: readonly OpenEntry[],
+    database: Database,
+  ): void {
     const paused = database
       .prepare<[], TriedPause>(
         `SELECT scope, probe_at_ms AS probeAtMs FROM pauses
@@ -93,7 +100,8 @@ export class ExposureWatch {
       if (!own.includes(scope) || (hasFallback && isBalance)) continue;
       const others = sending
         .filter((it) => it.reference !== entry.reference && scopesOf(it).includes(scope))
-        // A balance may have been charged for an order of unknown outcome already, so that is settled all the same.
+        // A balance may have been charged for an order of unknown outcome already, so that is
+        // settled all the same.
         .filter((it) => !isBalance || (it.hasFallback === 0 && it.outcomeUnknown === 0));
       if (others.length > 0)
         this.#violate(
@@ -118,7 +126,10 @@ export class ExposureWatch {
       .pluck()
       .get(openedAtMs - knownMs, openedAtMs - knownMs);
     if (due !== undefined)
-      this.#violate('I40', `${lookups} lookups are under way although ${due} is due: their share is ${share}`);
+      this.#violate(
+        'I40',
+        `${lookups} lookups are under way although ${due} is due: their share is ${share}`,
+      );
   }
 
   /** A call for this entry begins: its attempt is on disk. */
@@ -139,19 +150,32 @@ export class ExposureWatch {
     );
     const total = this.#totalLimit();
     if (unsettled.length > total)
-      this.#violate('I13', `${unsettled.length} outcomes are unknown or under way, the limit is ${total}`);
+      this.#violate(
+        'I13',
+        `${unsettled.length} outcomes are unknown or under way, the limit is ${total}`,
+      );
     const product = entry.variant ?? entry.plan;
     if (product === null) return;
-    const same = unsettled.filter((it) => it.product === product && it.reference !== entry.reference);
+    const same = unsettled.filter(
+      (it) => it.product === product && it.reference !== entry.reference,
+    );
     const unknown = same.filter((it) => it.state === 'unknown').length;
     if (unknown >= ofProduct || (same.length >= ofProduct && !this.#accepted.has(product)))
-      this.#violate('I31', `${entry.reference} of ${product} was sent while ${same.length} of it were unsettled`);
-    const unproven = unsettled.filter((it) => it.product !== null && !this.#accepted.has(it.product)).length;
+      this.#violate(
+        'I31',
+        `${entry.reference} of ${product} was sent while ${same.length} of it were unsettled`,
+      );
+    const unproven = unsettled.filter(
+      (it) => it.product !== null && !this.#accepted.has(it.product),
+    ).length;
     // Half of them for products that fail, and a quarter for new ones.
     const shares = Math.max(1, Math.floor(total / 2)) + Math.max(1, Math.floor(total / 4));
     const most = Math.max(1, Math.min(total - 1, shares));
     if (!this.#accepted.has(product) && unproven > most)
-      this.#violate('I31', `${unproven} outcomes of products that were never bought are unsettled, of ${total}`);
+      this.#violate(
+        'I31',
+        `${unproven} outcomes of products that were never bought are unsettled, of ${total}`,
+      );
     this.#checkTrials(
       entry,
       open.filter((it) => it.state === 'sending'),
@@ -160,7 +184,9 @@ export class ExposureWatch {
     const isEsim = entry.operation !== 'gift_card_order';
     const ofSame = open.filter(
       (it) =>
-        it.operation !== 'esim_cancel' && it.state !== 'unknown' && (it.operation !== 'gift_card_order') === isEsim,
+        it.operation !== 'esim_cancel' &&
+        it.state !== 'unknown' &&
+        (it.operation !== 'gift_card_order') === isEsim,
     );
     const reviewed =
       database
@@ -168,7 +194,10 @@ export class ExposureWatch {
         .pluck()
         .get(isEsim ? 1 : 0) ?? 0;
     if (ofSame.length + reviewed > ofFamily && !this.#delivered.has(isEsim ? 'esim' : 'gift_card'))
-      this.#violate('I32', `${ofSame.length} orders are open, and none of the family was ever delivered`);
+      this.#violate(
+        'I32',
+        `${ofSame.length} orders are open, and none of the family was ever delivered`,
+      );
   }
 }
 

@@ -6,7 +6,8 @@ export async function failuresOf(from: number, to: number, disk: SimDisk): Promi
   const failures: string[] = [];
   for (let seed = from; seed <= to; seed += 1) {
     const [first] = (await runSeed(seed, disk)).violations;
-    if (first !== undefined) failures.push(`npm run simulate -- --seed ${seed}: ${first.invariant} ${first.sentence}`);
+    if (first !== undefined)
+      failures.push(`npm run simulate -- --seed ${seed}: ${first.invariant} ${first.sentence}`);
   }
   return failures;
 }

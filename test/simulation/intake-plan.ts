@@ -1,7 +1,9 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { FileErrorPlan } from './sim-mount.ts';
 
-/** A line as a sender writes it, perhaps with a mistake because of which it must not be accepted. */
+/**
+ * A line as a sender writes it, perhaps with a mistake because of which it must not be accepted.
+ */
 export interface SentLine {
   readonly line: AcceptableLine;
   readonly mistake: 'none' | 'quantity' | 'type';
@@ -16,8 +18,8 @@ export interface FilePlan {
   readonly lines: readonly SentLine[];
   readonly atMs: number;
   /**
-   * `renamed`: written under a temporary name, then renamed. `in_place`: written in pieces under its own name.
-   * `late`: as `in_place`, with pauses in which it seems to be complete.
+   * `renamed`: written under a temporary name, then renamed. `in_place`: written in pieces under
+   * its own name. `late`: as `in_place`, with pauses in which it seems to be complete.
    */
   readonly style: 'renamed' | 'in_place' | 'late';
   /** When the same file is uploaded again. */
@@ -37,15 +39,20 @@ export interface RequestPlan {
 }
 
 /**
- * What is odd about an order, or about how its shop shows it. `spelled`: its SKUs are written in another way than in the map.
- * `near`: the SKU of its first line is almost one of the map. `sold_before`: it was paid before the shop was connected. `copy`:
- * the shop shows the purchase of another order once more. `given_again`: the shop gives its ids to another sale.
+ * What is odd about an order, or about how its shop shows it. `spelled`: its SKUs are written in
+ * another way than in the map. `near`: the SKU of its first line is almost one of the map.
+ * `sold_before`: it was paid before the shop was connected. `copy`: the shop shows the purchase of
+ * another order once more. `given_again`: the shop gives its ids to another sale.
  */
 export type ShopOddity =
   | { readonly kind: 'spelled' | 'near'; readonly way: number }
   | { readonly kind: 'sold_before'; readonly hours: number }
   | { readonly kind: 'copy'; readonly of: string; readonly by: 'part_of' | 'names' | 'payment' }
-  | { readonly kind: 'given_again'; readonly afterMs: number; readonly by: 'key' | 'time and customer' };
+  | {
+      readonly kind: 'given_again';
+      readonly afterMs: number;
+      readonly by: 'key' | 'time and customer';
+    };
 
 /** An order of a shop's own platform, whose states are delivered as webhooks. */
 export interface ShopOrderPlan {
@@ -87,7 +94,11 @@ export interface IntakePlan {
   readonly requests: readonly RequestPlan[];
   readonly shopOrders: readonly ShopOrderPlan[];
   /** When the SKU map of the shops lacks a row; null: never. */
-  readonly lostSku: { readonly sku: string; readonly fromMs: number; readonly untilMs: number } | null;
+  readonly lostSku: {
+    readonly sku: string;
+    readonly fromMs: number;
+    readonly untilMs: number;
+  } | null;
   /** How often a connection of a sender breaks. */
   readonly lossShare: number;
   /** How often a call to the file system takes some time. */

@@ -1,6 +1,6 @@
 /**
- * What must hold in every run. The oracle compares the API's ledger, the bytes on the wire and what receivers got; it does not
- * ask the worker. docs/reliability.md has this list, generated.
+ * What must hold in every run. The oracle compares the API's ledger, the bytes on the wire and what
+ * receivers got; it does not ask the worker. docs/reliability.md has this list, generated.
  */
 export const invariants = {
   I0: 'the worker never stops by itself, unless its outbox failed; then it must',

@@ -9,8 +9,8 @@ const possibleReferences = new WeakMap<
 >();
 
 /**
- * Every reference that a line can ever get, computed without the worker. A line that can be split or charged to another
- * balance has more of them, and so has one that the operator re-orders.
+ * Every reference that a line can ever get, computed without the worker. A line that can be split
+ * or charged to another balance has more of them, and so has one that the operator re-orders.
  */
 export function referencesOf(line: AcceptableLine, reorders: number): ReadonlySet<string> {
   const { source, orderId, lineId } = line;

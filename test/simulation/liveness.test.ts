@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { ApiLedger } from './api-ledger.ts';
 import { ClockJumps } from './clock-jumps.ts';
 import { Liveness } from './liveness.ts';
-import { forEver, plainAccount, plainLine, plainPlan, plainProduct, type RunPlan } from './run-plan.ts';
+import {
+  forEver,
+  plainAccount,
+  plainLine,
+  plainPlan,
+  plainProduct,
+  type RunPlan,
+} from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { noTroubles } from './troubles.ts';
 import { WireWatch } from './wire-watch.ts';
@@ -44,7 +51,12 @@ class Watched {
     this.sell('card', boughtAtMs, 'the order');
     this.nowMs = 20 * hourMs;
     const ignored = (): undefined => undefined;
-    const wire = new WireWatch({ nowMs: this.#clock, violate: ignored, beforeLeaving: ignored, trace: ignored });
+    const wire = new WireWatch({
+      nowMs: this.#clock,
+      violate: ignored,
+      beforeLeaving: ignored,
+      trace: ignored,
+    });
     const found: string[] = [];
     this.liveness.check(
       this.#api,
@@ -56,7 +68,10 @@ class Watched {
   }
 }
 
-/** Products of one family of which each sells wrong goods from some time on, and an order of a healthy one. */
+/**
+ * Products of one family of which each sells wrong goods from some time on, and an order of a
+ * healthy one.
+ */
 interface Case {
   readonly wrongProducts: number;
   /** When each of them sells wrong goods, in hours. */
@@ -70,12 +85,21 @@ interface Case {
 }
 
 /** What is said about the order of the healthy product. */
-function violationsOf({ wrongProducts, wrongAt, wereWell, isSound, boughtAt }: Case): readonly string[] {
+function violationsOf({
+  wrongProducts,
+  wrongAt,
+  wereWell,
+  isSound,
+  boughtAt,
+}: Case): readonly string[] {
   const wrong = Array.from({ length: wrongProducts }, (_, index) => `sick${index}`);
   const trouble = { ...forEver, fromMs: hourMs, kind: 'shows_other_product' } as const;
   const plan: RunPlan = {
     ...plainPlan,
-    account: { ...plainAccount, products: new Map(['card', ...wrong].map((name) => [name, plainProduct])) },
+    account: {
+      ...plainAccount,
+      products: new Map(['card', ...wrong].map((name) => [name, plainProduct])),
+    },
     troubles: { ...noTroubles, products: new Map(wrong.map((name) => [name, trouble])) },
   };
   const watched = new Watched(plan);
@@ -85,13 +109,22 @@ function violationsOf({ wrongProducts, wrongAt, wereWell, isSound, boughtAt }: C
   return watched.violations(boughtAt * hourMs);
 }
 
-const usual: Case = { wrongProducts: 5, wrongAt: [1.5], wereWell: false, isSound: false, boughtAt: 6 };
+const usual: Case = {
+  wrongProducts: 5,
+  wrongAt: [1.5],
+  wereWell: false,
+  isSound: false,
+  boughtAt: 6,
+};
 
 describe('how late a healthy order may be bought while other products of its family sell wrong goods', () => {
   it.each<[string, Partial<Case>]>([
     ['of five products, it waits for the trial of the family', {}],
     ['it waits for the trial after the last one that failed', { wrongAt: [1.5, 4], boughtAt: 8 }],
-    ['five that were bought before delay what was bought before, too', { wereWell: true, isSound: true }],
+    [
+      'five that were bought before delay what was bought before, too',
+      { wereWell: true, isSound: true },
+    ],
   ])('in time: %s', (_what, changes) => {
     expect(violationsOf({ ...usual, ...changes })).toEqual([]);
   });
@@ -99,16 +132,30 @@ describe('how late a healthy order may be bought while other products of its fam
   it.each<[string, Partial<Case>]>([
     ['a trial is due after four hours', { boughtAt: 7 }],
     ['one product is too few', { wrongProducts: 1, boughtAt: 3 }],
-    ['a due trial goes to what was bought before', { wereWell: true, isSound: true, wrongAt: [1.5, 4], boughtAt: 8 }],
-    ['what fails only later delays nothing that was bought until then', { wrongAt: [12], boughtAt: 3 }],
+    [
+      'a due trial goes to what was bought before',
+      { wereWell: true, isSound: true, wrongAt: [1.5, 4], boughtAt: 8 },
+    ],
+    [
+      'what fails only later delays nothing that was bought until then',
+      { wrongAt: [12], boughtAt: 3 },
+    ],
   ])('too late: %s', (_what, changes) => {
     expect(violationsOf({ ...usual, ...changes })).toHaveLength(1);
   });
 });
 
-const refusal = { ...forEver, status: 402, code: 'insufficient_balance', message: 'The balance does not cover it.' };
+const refusal = {
+  ...forEver,
+  status: 402,
+  code: 'insufficient_balance',
+  message: 'The balance does not cover it.',
+};
 
-/** Products that the balance does not cover until 8 h, each with two orders at 1 h, and an order of another one at 2 h. */
+/**
+ * Products that the balance does not cover until 8 h, each with two orders at 1 h, and an order of
+ * another one at 2 h.
+ */
 interface DearCase {
   readonly dearProducts: number;
   /** Whether the healthy product, and the dear ones, were bought before. */
@@ -123,7 +170,10 @@ interface DearCase {
 function violationsOfDear(dearCase: DearCase): readonly string[] {
   const { dearProducts, isSound, wereBought, currency, lookupsHangUntil, boughtAt } = dearCase;
   const dear = Array.from({ length: dearProducts }, (_, index) => `dear${index}`);
-  const product = { ...plainProduct, refusals: [{ ...refusal, fromMs: hourMs / 2, untilMs: 8 * hourMs }] };
+  const product = {
+    ...plainProduct,
+    refusals: [{ ...refusal, fromMs: hourMs / 2, untilMs: 8 * hourMs }],
+  };
   const plan: RunPlan = {
     ...plainPlan,
     settings: { ...plainPlan.settings, maxUnknownOutcomes: 8 },
@@ -157,12 +207,21 @@ const usualDear: DearCase = {
   lookupsHangUntil: 0,
   boughtAt: 8.2,
 };
-const unconfirmed: DearCase = { ...usualDear, dearProducts: 4, isSound: false, lookupsHangUntil: 6, boughtAt: 6.2 };
+const unconfirmed: DearCase = {
+  ...usualDear,
+  dearProducts: 4,
+  isSound: false,
+  lookupsHangUntil: 6,
+  boughtAt: 6.2,
+};
 
 describe('how late a healthy order may be bought while the balance does not cover other products', () => {
   it.each<[string, DearCase]>([
     ['with five of them, it waits until the balance covers them', usualDear],
-    ['five that were never bought delay what was never bought', { ...usualDear, isSound: false, wereBought: false }],
+    [
+      'five that were never bought delay what was never bought',
+      { ...usualDear, isSound: false, wereBought: false },
+    ],
     ['refusals that no lookup confirms delay what was never bought', unconfirmed],
   ])('in time: %s', (_what, dearCase) => {
     expect(violationsOfDear(dearCase)).toEqual([]);
@@ -181,13 +240,19 @@ describe('how late a healthy order may be bought while the balance does not cove
   });
 });
 
-/** Products whose calls are dropped from 1 h on, each with two orders then, and an order of a healthy one at 2 h. */
+/**
+ * Products whose calls are dropped from 1 h on, each with two orders then, and an order of a
+ * healthy one at 2 h.
+ */
 interface UnknownCase {
   readonly products: number;
   /** Whether each was bought before. */
   readonly wereWell: boolean;
   readonly canLookUp: boolean;
-  /** Whether the worker was started again at 1.5 h, and whether the healthy product was delivered before. */
+  /**
+   * Whether the worker was started again at 1.5 h, and whether the healthy product was delivered
+   * before.
+   */
   readonly isRestarted: boolean;
   readonly isDelivered: boolean;
 }
@@ -200,7 +265,10 @@ function violationsOfUnknown(unknownCase: UnknownCase): readonly string[] {
   const plan: RunPlan = {
     ...plainPlan,
     settings: { ...plainPlan.settings, maxUnknownOutcomes: 8, lookup: canLookUp },
-    account: { ...plainAccount, products: new Map(['card', ...sick].map((name) => [name, plainProduct])) },
+    account: {
+      ...plainAccount,
+      products: new Map(['card', ...sick].map((name) => [name, plainProduct])),
+    },
     troubles: { ...noTroubles, products: new Map(sick.map((name) => [name, trouble])) },
   };
   const watched = new Watched(plan);
@@ -210,7 +278,8 @@ function violationsOfUnknown(unknownCase: UnknownCase): readonly string[] {
   if (wereWell) for (const name of sick) watched.sell(name, 1000);
   watched.nowMs = hourMs;
   for (const name of sick)
-    for (const copy of [1, 2]) liveness.acknowledged({ ...plainLine, variant: name }, `${name} ${copy}`);
+    for (const copy of [1, 2])
+      liveness.acknowledged({ ...plainLine, variant: name }, `${name} ${copy}`);
   watched.nowMs = 1.5 * hourMs;
   if (isRestarted) {
     liveness.workerDown();

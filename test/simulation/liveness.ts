@@ -10,23 +10,33 @@ import type { Outage } from './troubles.ts';
 import type { WireWatch } from './wire-watch.ts';
 
 /**
- * How long a healthy line may wait although nothing is wrong, in ms: one sleep of the loop, which a notification can miss by
- * the length of a call, the call itself, and the turns of lines that the budget lets pass.
+ * How long a healthy line may wait although nothing is wrong, in ms: one sleep of the loop, which a
+ * notification can miss by the length of a call, the call itself, and the turns of lines that the
+ * budget lets pass.
  */
 const slackMs = 300_000;
 
-/** A call that never left is repeated a little later: lines that came within this time, in ms, may be sent before it. */
+/**
+ * A call that never left is repeated a little later: lines that came within this time, in ms, may
+ * be sent before it.
+ */
 const aheadMs = 120_000;
 
 /** How long after the end of a disturbance everything flows again, in ms. */
 const recoveryMs = {
   /** The probe comes each minute at most. */
   refused: 90_000,
-  /** Calls of the outage have unknown outcomes: the in-flight window, lookups, and a trial order of their product. */
+  /**
+   * Calls of the outage have unknown outcomes: the in-flight window, lookups, and a trial order of
+   * their product.
+   */
   ambiguous: 900_000,
   /** A denial is probed every 5 minutes at most, and may take three probes and a trial order. */
   denial: 700_000,
-  /** Slots of the process before come back a window and the transit time after the start; its calls are looked up. */
+  /**
+   * Slots of the process before come back a window and the transit time after the start; its calls
+   * are looked up.
+   */
   down: 420_000,
   /** The loop notices a step of the wall clock. */
   wallJump: 120_000,
@@ -35,15 +45,19 @@ const recoveryMs = {
 } as const;
 
 /**
- * So many lines that their balance does not cover pause it. The next trial order comes after 1,000 s at most; each second one
- * is of a product that was refused, and another product that was not refused yet may come before this line's.
+ * So many lines that their balance does not cover pause it. The next trial order comes after 1,000
+ * s at most; each second one is of a product that was refused, and another product that was not
+ * refused yet may come before this line's.
  */
 const dearLines = 3;
 const balanceTrialMs = 3 * 1_000_000;
 
 /** With so many failed products the trial of their balance may be one of them. */
 const manyProducts = 5;
-/** Two products that show wrong goods pause their family. The next trial comes after so many ms at most, with jitter. */
+/**
+ * Two products that show wrong goods pause their family. The next trial comes after so many ms at
+ * most, with jitter.
+ */
 const dearFamilyTrialMs = 240 * 60_000 * 1.1;
 const wrongGoods: ReadonlySet<string> = new Set([
   'shows_other_product',
@@ -60,8 +74,14 @@ const unsettled: ReadonlySet<string> = new Set([
   'sold_with_server_error',
 ]);
 /** An order of these is found by a lookup, and counts as bought then. */
-const foundByLookup: ReadonlySet<string> = new Set(['answers_with_other_product', 'sold_with_server_error']);
-/** An unknown outcome is cleared so long after its call, in ms: the in-flight window and the lookups after it. */
+const foundByLookup: ReadonlySet<string> = new Set([
+  'answers_with_other_product',
+  'sold_with_server_error',
+]);
+/**
+ * An unknown outcome is cleared so long after its call, in ms: the in-flight window and the lookups
+ * after it.
+ */
 const clearedMs = 240_000;
 /** So many calls of failing products come before the worker sees that several fail. */
 const fewFailing = 24;
@@ -91,29 +111,43 @@ function needsLookup(code: string): boolean {
   return 'confirm' in clean && clean.confirm;
 }
 
-/** Whether nothing is ever wrong with this product in the run, and its orders fit into stock and limits. */
+/**
+ * Whether nothing is ever wrong with this product in the run, and its orders fit into stock and
+ * limits.
+ */
 function isHealthyProduct(product: Product | undefined, quantity: number): boolean {
-  if (product === undefined || product.refusals.length > 0 || product.afterSale !== null) return false;
+  if (product === undefined || product.refusals.length > 0 || product.afterSale !== null)
+    return false;
   return product.stock === undefined && quantity <= (product.limit ?? quantity);
 }
 
 /**
- * The promise that one bad thing stops only itself: a line of a healthy product is bought within the time that the budget
- * needs, plus a stated slack, whatever else is sick. Only what stops everything counts as a disturbance: an outage of the
- * whole API, a denial of the account or of a key, a worker that does not run, a pause by a person.
+ * The promise that one bad thing stops only itself: a line of a healthy product is bought within
+ * the time that the budget needs, plus a stated slack, whatever else is sick. Only what stops
+ * everything counts as a disturbance: an outage of the whole API, a denial of the account or of a
+ * key, a worker that does not run, a pause by a person.
  */
 export class Liveness {
   readonly #plan: RunPlan;
   readonly #nowMs: () => number;
   readonly #clockJumps: ClockJumps;
   readonly #lines = new Map<string, Awaited>();
-  /** Lines of files: when they were acknowledged shows in no answer. They count as work before others. */
+  /**
+   * Lines of files: when they were acknowledged shows in no answer. They count as work before
+   * others.
+   */
   readonly #fromFiles: readonly { readonly line: AcceptableLine; readonly sinceMs: number }[];
   readonly #seen: Disturbance[] = [];
   readonly #pausedByPerson = new Map<string, number>();
-  /** When the first order of each family was fulfilled: until then the worker tries its connector with two at a time. */
+  /**
+   * When the first order of each family was fulfilled: until then the worker tries its connector
+   * with two at a time.
+   */
   readonly #provenAtMs = new Map<Family, number>();
-  /** When the first order of each product was fulfilled, and when the worker started: others it does not know any more. */
+  /**
+   * When the first order of each product was fulfilled, and when the worker started: others it does
+   * not know any more.
+   */
   readonly #fulfilledAtMs = new Map<string, number>();
   readonly #startsMs: number[] = [];
   #downSinceMs: number | null = 0;
@@ -123,21 +157,26 @@ export class Liveness {
     this.#nowMs = nowMs;
     this.#clockJumps = clockJumps;
     const ofFiles = plan.batches.filter((batch) => batch.byIntake === true);
-    this.#fromFiles = ofFiles.flatMap(({ lines, atMs }) => lines.map((line) => ({ line, sinceMs: atMs })));
+    this.#fromFiles = ofFiles.flatMap(({ lines, atMs }) =>
+      lines.map((line) => ({ line, sinceMs: atMs })),
+    );
   }
 
   acknowledged(line: AcceptableLine, reference: string): void {
-    if (!this.#lines.has(reference)) this.#lines.set(reference, { line, reference, sinceMs: this.#nowMs() });
+    if (!this.#lines.has(reference))
+      this.#lines.set(reference, { line, reference, sinceMs: this.#nowMs() });
   }
 
   fulfilled(operation: AcceptableLine['operation'], product: string | null = null): void {
     const family = familyOf(operation);
     if (!this.#provenAtMs.has(family)) this.#provenAtMs.set(family, this.#nowMs());
-    if (product !== null && !this.#fulfilledAtMs.has(product)) this.#fulfilledAtMs.set(product, this.#nowMs());
+    if (product !== null && !this.#fulfilledAtMs.has(product))
+      this.#fulfilledAtMs.set(product, this.#nowMs());
   }
 
   workerUp(): void {
-    if (this.#downSinceMs !== null) this.#disturbed('the worker did not run', this.#downSinceMs, recoveryMs.down);
+    if (this.#downSinceMs !== null)
+      this.#disturbed('the worker did not run', this.#downSinceMs, recoveryMs.down);
     this.#downSinceMs = null;
     this.#startsMs.push(this.#nowMs());
   }
@@ -171,7 +210,8 @@ export class Liveness {
       fromMs,
       untilMs: untilMs + lastsMs,
     });
-    const leavesUnknown = this.#seen.length > 1 || troubles.outages.some((it) => it.kind !== 'refused');
+    const leavesUnknown =
+      this.#seen.length > 1 || troubles.outages.some((it) => it.kind !== 'refused');
     return [
       ...this.#seen,
       ...[...this.#pausedByPerson].map(([scope, fromMs]) => ({
@@ -180,18 +220,34 @@ export class Liveness {
         untilMs: Number.POSITIVE_INFINITY,
       })),
       ...troubles.outages.map((it) =>
-        after(`outage: ${it.kind}`, it, it.kind === 'refused' ? recoveryMs.refused : recoveryMs.ambiguous),
+        after(
+          `outage: ${it.kind}`,
+          it,
+          it.kind === 'refused' ? recoveryMs.refused : recoveryMs.ambiguous,
+        ),
       ),
       ...account.denials.map((it) => after(`denial: ${it.code}`, it, recoveryMs.denial)),
-      ...wallJumps.map((it) => after('the wall clock', { fromMs: it.atMs, untilMs: it.atMs }, recoveryMs.wallJump)),
-      ...(diskFull.untilMs > diskFull.fromMs ? [after('the disk is full', diskFull, recoveryMs.refused)] : []),
-      ...(faultShare > 0 ? [after('random faults', { fromMs: 0, untilMs: faultsOffMs }, recoveryMs.randomFaults)] : []),
-      // Where healthy lines have unknown outcomes, too, they cannot be cleared while lookups do not work.
-      ...(leavesUnknown ? troubles.lookups.map((it) => after('lookups', it, recoveryMs.ambiguous)) : []),
+      ...wallJumps.map((it) =>
+        after('the wall clock', { fromMs: it.atMs, untilMs: it.atMs }, recoveryMs.wallJump),
+      ),
+      ...(diskFull.untilMs > diskFull.fromMs
+        ? [after('the disk is full', diskFull, recoveryMs.refused)]
+        : []),
+      ...(faultShare > 0
+        ? [after('random faults', { fromMs: 0, untilMs: faultsOffMs }, recoveryMs.randomFaults)]
+        : []),
+      // Where healthy lines have unknown outcomes, too, they cannot be cleared while lookups do not
+      // work.
+      ...(leavesUnknown
+        ? troubles.lookups.map((it) => after('lookups', it, recoveryMs.ambiguous))
+        : []),
     ];
   }
 
-  /** Lines that are not healthy: each may be called more than once, and some of their calls take long. */
+  /**
+   * Lines that are not healthy: each may be called more than once, and some of their calls take
+   * long.
+   */
   #isHealthy(line: AcceptableLine): boolean {
     const { account, troubles } = this.#plan;
     const name = productName(line);
@@ -212,32 +268,55 @@ export class Liveness {
     return Math.min(...this.#unknownLimits);
   }
 
-  /** How many unknown outcomes these products can leave: two each at most, and one that was not bought before. */
+  /**
+   * How many unknown outcomes these products can leave: two each at most, and one that was not
+   * bought before.
+   */
   #unknownOf(products: readonly string[], each = 2): number {
     const lines = [...this.#lines.values(), ...this.#fromFiles].map((it) => productName(it.line));
-    return products.reduce((sum, name) => sum + Math.min(each, lines.filter((it) => it === name).length), 0);
+    return products.reduce(
+      (sum, name) => sum + Math.min(each, lines.filter((it) => it === name).length),
+      0,
+    );
   }
 
-  /** Whether unknown outcomes of these products alone can reach the limit: of all, or of what they may have together. */
+  /**
+   * Whether unknown outcomes of these products alone can reach the limit: of all, or of what they
+   * may have together.
+   */
   #canFillLimit(isSound: boolean, isUnknown: (product: string) => boolean): boolean {
     const most = this.#mostUnknown;
-    // What was bought before has the rest to itself, unless more was unknown when a reload lowered the limit.
-    const isLowered = this.#unknownLimits.some((limit, index, all) => all.slice(0, index).some((it) => it > limit));
+    // What was bought before has the rest to itself, unless more was unknown when a reload lowered
+    // the limit.
+    const isLowered = this.#unknownLimits.some((limit, index, all) =>
+      all.slice(0, index).some((it) => it > limit),
+    );
     if (isSound && most > 1 && !isLowered) return false;
-    const ofProducts = this.#unknownOf([...this.#plan.account.products.keys()].filter(isUnknown), isSound ? 2 : 1);
+    const ofProducts = this.#unknownOf(
+      [...this.#plan.account.products.keys()].filter(isUnknown),
+      isSound ? 2 : 1,
+    );
     return ofProducts >= (isSound ? most : Math.max(1, Math.floor(most / 4)));
   }
 
-  /** Whether the worker saw this order bought: before its product was in trouble, or because a lookup showed the right goods. */
+  /**
+   * Whether the worker saw this order bought: before its product was in trouble, or because a
+   * lookup showed the right goods.
+   */
   #wasWell({ product, atMs }: SimOrder): boolean {
     const trouble = this.#plan.troubles.products.get(product);
     return trouble === undefined || foundByLookup.has(trouble.kind) || atMs < trouble.fromMs;
   }
 
-  /** How many unknown outcomes products can leave that were bought before they failed: they can fill the rest, too. */
+  /**
+   * How many unknown outcomes products can leave that were bought before they failed: they can fill
+   * the rest, too.
+   */
   #unknownOfWell(api: ApiLedger): number {
     const wereWell = [...this.#plan.troubles.products.keys()].filter(
-      (name) => this.#isUnsettled(name) && api.orders.some((order) => order.product === name && this.#wasWell(order)),
+      (name) =>
+        this.#isUnsettled(name) &&
+        api.orders.some((order) => order.product === name && this.#wasWell(order)),
     );
     return this.#unknownOf(wereWell);
   }
@@ -245,13 +324,15 @@ export class Liveness {
   readonly #isUnsettled = (product: string): boolean => {
     const { products, lookups } = this.#plan.troubles;
     const kind = products.get(product)?.kind ?? '';
-    // An answer that shows other goods is settled by a lookup: its outcome is unknown while lookups do not work.
+    // An answer that shows other goods is settled by a lookup: its outcome is unknown while lookups
+    // do not work.
     return unsettled.has(kind) || (kind.includes('other_product') && lookups.length > 0);
   };
 
   /**
-   * A refusal that only a lookup confirms is an unknown outcome until then: while lookups of its family do not work, such
-   * refusals fill the share of the limit that all products have together that were not bought before.
+   * A refusal that only a lookup confirms is an unknown outcome until then: while lookups of its
+   * family do not work, such refusals fill the share of the limit that all products have together
+   * that were not bought before.
    */
   #unconfirmed(isSound: boolean): readonly Disturbance[] {
     const { account, troubles } = this.#plan;
@@ -260,25 +341,45 @@ export class Liveness {
         name.includes('plan') === (span.family === 'esim') &&
         account.products.get(name)?.refusals.some(({ code }) => needsLookup(code)) === true;
       return this.#canFillLimit(isSound, (name) => isUnconfirmed(name) || this.#isUnsettled(name))
-        ? [{ why: 'refusals wait for lookups', fromMs: span.fromMs, untilMs: span.untilMs + recoveryMs.ambiguous }]
+        ? [
+            {
+              why: 'refusals wait for lookups',
+              fromMs: span.fromMs,
+              untilMs: span.untilMs + recoveryMs.ambiguous,
+            },
+          ]
         : [];
     });
   }
 
   /**
-   * While the balance of a line refuses many products, it is tried only when that is due, with the cheapest order or one
-   * that was not refused yet: nobody promises that it is this one before the balance covers them again.
+   * While the balance of a line refuses many products, it is tried only when that is due, with the
+   * cheapest order or one that was not refused yet: nobody promises that it is this one before the
+   * balance covers them again.
    */
-  #manyDear({ line, reference }: Awaited, isSound: boolean, api: ApiLedger): readonly Disturbance[] {
+  #manyDear(
+    { line, reference }: Awaited,
+    isSound: boolean,
+    api: ApiLedger,
+  ): readonly Disturbance[] {
     const boughtMs = api.find(reference)?.atMs ?? this.#nowMs();
     const dear = new Map<string, Span>();
     for (const it of [...this.#lines.values(), ...this.#fromFiles]) {
       const product = productName(it.line);
-      const span = this.#plan.account.products.get(product)?.refusals.find(({ status }) => status === 402);
+      const span = this.#plan.account.products
+        .get(product)
+        ?.refusals.find(({ status }) => status === 402);
       if (span === undefined || it.sinceMs >= boughtMs || !isChargedWith(it.line, line)) continue;
       // Against a product that was bought before, only failures of such count.
-      if (isSound && !api.orders.some((order) => order.product === product && order.atMs < span.fromMs)) continue;
-      const fromMs = Math.min(dear.get(product)?.fromMs ?? Infinity, Math.max(span.fromMs, it.sinceMs));
+      if (
+        isSound &&
+        !api.orders.some((order) => order.product === product && order.atMs < span.fromMs)
+      )
+        continue;
+      const fromMs = Math.min(
+        dear.get(product)?.fromMs ?? Infinity,
+        Math.max(span.fromMs, it.sinceMs),
+      );
       dear.set(product, { fromMs, untilMs: span.untilMs });
     }
     const last = manyProducts - 1;
@@ -289,8 +390,9 @@ export class Liveness {
   }
 
   /**
-   * How long unknown outcomes of the products in trouble can fill the limit for all, in ms, until lookups have proven them
-   * absent and their products are paused; without lookups, for as long as they are in trouble.
+   * How long unknown outcomes of the products in trouble can fill the limit for all, in ms, until
+   * lookups have proven them absent and their products are paused; without lookups, for as long as
+   * they are in trouble.
    */
   #clearingMs({ sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number {
     const { readings, settings, troubles } = this.#plan;
@@ -301,17 +403,23 @@ export class Liveness {
       if (areCleared) return Math.ceil(ofWell / this.#mostUnknown) * clearedMs;
     }
     if (!areCleared) return Number.POSITIVE_INFINITY;
-    const sick = [...this.#lines.values(), ...this.#fromFiles].filter((it) => !this.#isHealthy(it.line));
+    const sick = [...this.#lines.values(), ...this.#fromFiles].filter(
+      (it) => !this.#isHealthy(it.line),
+    );
     return Math.max(0, this.#firstFoundMs(api) - sinceMs) + 1_500_000 + sick.length * 300_000;
   }
 
-  /** Until an order of its family was bought, no lookup can find one, and so none proves that another is absent. */
+  /**
+   * Until an order of its family was bought, no lookup can find one, and so none proves that
+   * another is absent.
+   */
   #firstFoundMs({ orders }: ApiLedger): number {
     const inTrouble = [...this.#plan.troubles.products].filter(([name]) => this.#isUnsettled(name));
     return Math.max(
       0,
       ...inTrouble.map(([name, { untilMs }]) => {
-        const isOfFamily = ({ family }: { family: Family }): boolean => (family === 'esim') === name.includes('plan');
+        const isOfFamily = ({ family }: { family: Family }): boolean =>
+          (family === 'esim') === name.includes('plan');
         return Math.min(untilMs, ...orders.filter(isOfFamily).map((it) => it.atMs));
       }),
     );
@@ -329,11 +437,16 @@ export class Liveness {
     const { products } = this.#plan.account;
     const isDear = (it: AcceptableLine): boolean =>
       products.get(productName(it))?.refusals.some((refusal) => refusal.status === 402) === true;
-    const before = [...this.#lines.values(), ...this.#fromFiles].filter((it) => it.sinceMs <= sinceMs + balanceTrialMs);
+    const before = [...this.#lines.values(), ...this.#fromFiles].filter(
+      (it) => it.sinceMs <= sinceMs + balanceTrialMs,
+    );
     return before.filter((it) => isDear(it.line) && isChargedWith(it.line, line)).length;
   }
 
-  /** The time that the budget and the places for calls need for this line and those before it, in ms. */
+  /**
+   * The time that the budget and the places for calls need for this line and those before it, in
+   * ms.
+   */
   #workMs(awaited: Awaited, isSound: boolean): number {
     const { settings, reloads, account } = this.#plan;
     const all = [settings, ...reloads];
@@ -357,7 +470,8 @@ export class Liveness {
     }
     // However many products fail, they take a small share of the calls from what was bought before.
     calls += isSound ? Math.min(failing, fewFailing + calls / 2) : failing;
-    // Products take turns: while those of its own product come first, as many later ones of each other product are sent.
+    // Products take turns: while those of its own product come first, as many later ones of each
+    // other product are sent.
     later.delete(productName(awaited.line));
     for (const count of later.values()) calls += 2 * Math.min(count, ofOwnProduct);
     const trialMs = this.#dearBefore(awaited) >= dearLines ? balanceTrialMs : 0;
@@ -365,7 +479,10 @@ export class Liveness {
     return (2 * calls * settings.limits.windowMs) / (orders * keys) + heldMs / places + trialMs;
   }
 
-  /** Checks every healthy line. A line that the API, or a wrong answer, has judged itself is not one. */
+  /**
+   * Checks every healthy line. A line that the API, or a wrong answer, has judged itself is not
+   * one.
+   */
   check(
     api: ApiLedger,
     wire: WireWatch,
@@ -374,22 +491,37 @@ export class Liveness {
   ): void {
     if (this.#plan.lostDiskAtMs !== null) return;
     const boughtAtMs = new Map<string, number>();
-    for (const { product, atMs } of api.orders) if (!boughtAtMs.has(product)) boughtAtMs.set(product, atMs);
+    for (const { product, atMs } of api.orders)
+      if (!boughtAtMs.has(product)) boughtAtMs.set(product, atMs);
     const disturbances = this.#disturbances();
     for (const awaited of this.#lines.values()) {
       const { line, reference } = awaited;
       const seen = wire.of(reference);
-      if (!this.#isHealthy(line) || seen.refused || seen.undecidable || isTouched(reference)) continue;
+      if (!this.#isHealthy(line) || seen.refused || seen.undecidable || isTouched(reference))
+        continue;
       // The worker may have died before the call left: it cannot know.
       if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs ?? awaited.sinceMs)) continue;
-      // A key of another account may have sent it: before a lookup has found an order, a person must look.
+      // A key of another account may have sent it: before a lookup has found an order, a person
+      // must look.
       const isProven = wire.foundBefore(lookedUpAs(line.operation), seen.lastMs);
       if (seen.outcomeUnknown && this.#plan.account.foreign !== undefined && !isProven) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
-      const isSound = this.#isSound(awaited, boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY, api, wire);
+      const isSound = this.#isSound(
+        awaited,
+        boughtAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY,
+        api,
+        wire,
+      );
       const trialMs = this.#familyTrialMs(awaited, isSound, api);
-      const neededMs = this.#workMs(awaited, isSound) + trialMs + this.#clearingMs(awaited, isSound, api) + slackMs;
-      const ownDisturbances = [...this.#unconfirmed(isSound), ...this.#manyDear(awaited, isSound, api)];
+      const neededMs =
+        this.#workMs(awaited, isSound) +
+        trialMs +
+        this.#clearingMs(awaited, isSound, api) +
+        slackMs;
+      const ownDisturbances = [
+        ...this.#unconfirmed(isSound),
+        ...this.#manyDear(awaited, isSound, api),
+      ];
       const untilMs = deadlineMs(startMs, neededMs, [...disturbances, ...ownDisturbances]);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
       if (soldMs <= untilMs) continue;
@@ -402,41 +534,63 @@ export class Liveness {
   }
 
   /**
-   * Whether the worker knows, from when the line comes until it is bought, that its product was bought before, and that no
-   * order of it failed in an outage since.
+   * Whether the worker knows, from when the line comes until it is bought, that its product was
+   * bought before, and that no order of it failed in an outage since.
    */
-  #isSound({ line, reference, sinceMs }: Awaited, firstMs: number, api: ApiLedger, wire: WireWatch): boolean {
+  #isSound(
+    { line, reference, sinceMs }: Awaited,
+    firstMs: number,
+    api: ApiLedger,
+    wire: WireWatch,
+  ): boolean {
     if (firstMs + knownAfterMs >= sinceMs) return false;
     const untilMs = api.find(reference)?.atMs ?? this.#nowMs();
-    const before = api.orders.filter(({ product, atMs }) => product === productName(line) && atMs <= sinceMs);
+    const before = api.orders.filter(
+      ({ product, atMs }) => product === productName(line) && atMs <= sinceMs,
+    );
     const lastMs = Math.max(...before.map((it) => it.atMs));
-    const sent = [...wire.seen.values()].filter(({ body }) => body?.includes(`"${productName(line)}"`));
+    const sent = [...wire.seen.values()].filter(({ body }) =>
+      body?.includes(`"${productName(line)}"`),
+    );
     const hasFailedIn = ({ kind, ...outage }: Outage): boolean =>
       kind !== 'refused' &&
       lastMs < outage.untilMs &&
       outage.fromMs < untilMs &&
-      sent.some((it) => (it.leftAtMs ?? Infinity) < outage.untilMs && (it.lastLeftAtMs ?? -Infinity) >= outage.fromMs);
+      sent.some(
+        (it) =>
+          (it.leftAtMs ?? Infinity) < outage.untilMs &&
+          (it.lastLeftAtMs ?? -Infinity) >= outage.fromMs,
+      );
     if (this.#plan.troubles.outages.some(hasFailedIn)) return false;
     const fulfilledMs = this.#fulfilledAtMs.get(productName(line)) ?? Number.POSITIVE_INFINITY;
     return !this.#startsMs.some((atMs) => firstMs < atMs && atMs <= untilMs && atMs <= fulfilledMs);
   }
 
-  /** Whether a clock that nobody saw being set made the reference of a call too old: a person must look. */
+  /**
+   * Whether a clock that nobody saw being set made the reference of a call too old: a person must
+   * look.
+   */
   #looksTooOld(leftAtMs: number): boolean {
     return this.#clockJumps.unnoticedSince(leftAtMs) >= this.#plan.settings.referenceExpiryMs;
   }
 
-  /** Until an order of the family was fulfilled, two of them may be open at a time, whatever becomes of them. */
+  /**
+   * Until an order of the family was fulfilled, two of them may be open at a time, whatever becomes
+   * of them.
+   */
   #startMs(line: AcceptableLine, sinceMs: number, wire: WireWatch): number {
     const family = familyOf(line.operation);
     const provenMs = this.#provenAtMs.get(family) ?? Number.POSITIVE_INFINITY;
-    const others = [...wire.seen.values()].filter((it) => it.family === family && (it.leftAtMs ?? Infinity) < provenMs);
+    const others = [...wire.seen.values()].filter(
+      (it) => it.family === family && (it.leftAtMs ?? Infinity) < provenMs,
+    );
     return others.length < 2 ? sinceMs : provenMs;
   }
 
   /**
-   * How long the trial of a family may be due after this line, in ms; 0 where too few products sold wrong goods before it was
-   * bought. A due trial goes to a product that was bought before; without one it may go to each that still fails.
+   * How long the trial of a family may be due after this line, in ms; 0 where too few products sold
+   * wrong goods before it was bought. A due trial goes to a product that was bought before; without
+   * one it may go to each that still fails.
    */
   #familyTrialMs({ line, reference, sinceMs }: Awaited, isSound: boolean, api: ApiLedger): number {
     const boughtMs = api.find(reference)?.atMs ?? this.#nowMs();

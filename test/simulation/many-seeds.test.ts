@@ -22,7 +22,9 @@ describe('the whole worker on simulated time, in more runs than a developer wait
   });
 
   it.each(
-    scenarios.filter((scenario) => scenario.twice === true).map((scenario) => [scenario.plan.name, scenario] as const),
+    scenarios
+      .filter((scenario) => scenario.twice === true)
+      .map((scenario) => [scenario.plan.name, scenario] as const),
   )(
     'the worker survives a kill and a power loss at every port call: %s',
     { timeout: 600_000 },

@@ -14,7 +14,9 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   {
     name: 'a refused cancel counts without a lookup',
     file: submission,
-    changes: [['cell.confirm !== true ||', "cell.confirm !== true || facts.operation === 'esim_cancel' ||"]],
+    changes: [
+      ['cell.confirm !== true ||', "cell.confirm !== true || facts.operation === 'esim_cancel' ||"],
+    ],
   },
   {
     name: 'a failed lookup confirms a refusal',
@@ -49,7 +51,9 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   {
     name: 'a cached answer is believed although a header says that it is cached',
     file: cached,
-    changes: [['return mark === undefined ? null', "return mark === undefined || mark[0] !== '' ? null"]],
+    changes: [
+      ['return mark === undefined ? null', "return mark === undefined || mark[0] !== '' ? null"],
+    ],
   },
   {
     name: 'an answer that was made before its call is believed',
@@ -69,7 +73,9 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   {
     name: 'an answer that a cache calls a hit counts',
     file: cached,
-    changes: [['!saysNothing.test(name) && hit.test(value)', 'saysNothing.test(name) && hit.test(value)']],
+    changes: [
+      ['!saysNothing.test(name) && hit.test(value)', 'saysNothing.test(name) && hit.test(value)'],
+    ],
   },
   {
     name: 'other goods without another reference count as a swapped answer',
@@ -85,19 +91,27 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     name: 'one order number is that of two orders',
     file: 'buying/proofs/collisions-sql.ts',
     changes: [
-      ['orderNumber === null ? undefined : selectByNumber', 'orderNumber !== null ? undefined : selectByNumber'],
+      [
+        'orderNumber === null ? undefined : selectByNumber',
+        'orderNumber !== null ? undefined : selectByNumber',
+      ],
     ],
   },
   {
     name: 'nobody hears that somebody else uses a key',
     file: 'store/wholesale-keys.ts',
-    changes: [['surprise.isUnexplained ? (before', 'surprise.isUnexplained && nowMs < 0 ? (before']],
+    changes: [
+      ['surprise.isUnexplained ? (before', 'surprise.isUnexplained && nowMs < 0 ? (before'],
+    ],
   },
   {
     name: 'the number of another order is kept',
     file: submission,
     changes: [
-      ['message: foreignText(message, answer), answer: null }', 'message: foreignText(message, answer) }'],
+      [
+        'message: foreignText(message, answer), answer: null }',
+        'message: foreignText(message, answer) }',
+      ],
       [
         'return { ...base, ...resolved, ...delay,',
         'return { ...base, ...resolved, ...delay, answer: outcome.answer && { ...outcome.answer, units: [], cost: null },',
@@ -117,7 +131,9 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   {
     name: 'a code of another order is delivered again',
     file: 'buying/proofs/collisions-sql.ts',
-    changes: [['plain(one.code) === plain(other.code) &&', 'plain(one.code) !== plain(other.code) &&']],
+    changes: [
+      ['plain(one.code) === plain(other.code) &&', 'plain(one.code) !== plain(other.code) &&'],
+    ],
   },
   {
     name: 'nobody hears that what was delivered is shown for another order',
@@ -128,7 +144,10 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     name: 'an answer about another order is settled as a refusal',
     file: lookup,
     changes: [
-      ["if (rejection?.row === 'answer_mismatch') {", "if (rejection?.row === 'answer_mismatch' && facts.tries < 0) {"],
+      [
+        "if (rejection?.row === 'answer_mismatch') {",
+        "if (rejection?.row === 'answer_mismatch' && facts.tries < 0) {",
+      ],
     ],
   },
 ];

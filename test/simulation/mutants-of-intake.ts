@@ -20,7 +20,10 @@ export const mutantsOfIntake: readonly Mutant[] = [
         '    const isComplete = await acceptLines(',
         '    const row = await store.files.finish({ id, sha256, nowMs: clock.wallMs() });\n    const isComplete = await acceptLines(',
       ],
-      ['    const row = await store.files.finish({ id, sha256, nowMs: clock.wallMs() });\n    return', '    return'],
+      [
+        '    const row = await store.files.finish({ id, sha256, nowMs: clock.wallMs() });\n    return',
+        '    return',
+      ],
     ],
   },
   {
@@ -36,7 +39,12 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'a file that a crash interrupted is not read again',
     file: claim,
-    changes: [['    for (const file of unknown) this.#unfinished.set(file.id, { file, dueMono: 0 });\n', '']],
+    changes: [
+      [
+        '    for (const file of unknown) this.#unfinished.set(file.id, { file, dueMono: 0 });\n',
+        '',
+      ],
+    ],
   },
   {
     name: 'the first line of a file that is read again is dropped',
@@ -52,34 +60,56 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'the report about lines is not written',
     file: finish,
-    changes: [['  if (report !== null) await writeReport(', "  if (report === '') await writeReport("]],
+    changes: [
+      ['  if (report !== null) await writeReport(', "  if (report === '') await writeReport("],
+    ],
   },
   {
     name: 'the report about a rejected file is not written',
     file: finish,
     changes: [
-      ['  await writeReport(config, errorReportNameOf(file.id, file.name), documentReport(file, error));\n', ''],
+      [
+        '  await writeReport(config, errorReportNameOf(file.id, file.name), documentReport(file, error));\n',
+        '',
+      ],
     ],
   },
   {
     name: 'a report is not synced before it has its name',
     file: 'ops/files.ts',
-    changes: [['  await syncAndClose(file);\n  await rename', '  await file.close();\n  await rename']],
+    changes: [
+      ['  await syncAndClose(file);\n  await rename', '  await file.close();\n  await rename'],
+    ],
   },
   {
     name: 'the name of a result is not synced',
     file: 'ops/files.ts',
-    changes: [['  await rename(draft, path);\n  await syncFolder(dirname(path));', '  await rename(draft, path);']],
+    changes: [
+      [
+        '  await rename(draft, path);\n  await syncFolder(dirname(path));',
+        '  await rename(draft, path);',
+      ],
+    ],
   },
   {
     name: 'what a slow writer adds to an archived file is not noticed',
     file: 'intake/folder/finish-file.ts',
-    changes: [['signature !== null && signature !== file.signature', 'signature !== null && signature === null']],
+    changes: [
+      [
+        'signature !== null && signature !== file.signature',
+        'signature !== null && signature === null',
+      ],
+    ],
   },
   {
     name: 'a file that was moved although the move failed is forgotten',
     file: claim,
-    changes: [['    if (!this.#mayHaveMore) return;', '    if (this.#mayHaveMore || !this.#mayHaveMore) return;']],
+    changes: [
+      [
+        '    if (!this.#mayHaveMore) return;',
+        '    if (this.#mayHaveMore || !this.#mayHaveMore) return;',
+      ],
+    ],
   },
   {
     name: 'a changed line of a file counts as known',
@@ -129,7 +159,12 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'any signature is accepted',
     file: 'intake/http/signatures.ts',
-    changes: [['    if (sent.some((text) => isSignature(text, expected))) found', '    if (sent.length > 0) found']],
+    changes: [
+      [
+        '    if (sent.some((text) => isSignature(text, expected))) found',
+        '    if (sent.length > 0) found',
+      ],
+    ],
   },
   {
     name: 'a shop cancels an order that was sent',
@@ -186,7 +221,10 @@ export const mutantsOfIntake: readonly Mutant[] = [
     name: 'a unit that the shop refunded is bought',
     file: 'storefronts/shopify/payload.ts',
     changes: [
-      ['remaining: Math.max(0, Math.min((pieces ?? 0) - (refunded ?? 0), current)),', 'remaining: pieces ?? 0,'],
+      [
+        'remaining: Math.max(0, Math.min((pieces ?? 0) - (refunded ?? 0), current)),',
+        'remaining: pieces ?? 0,',
+      ],
     ],
   },
   {
@@ -197,12 +235,19 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'a SKU that is almost one of the map is bought as that',
     file: skus,
-    changes: [["super.get(this.#names.get(normalSku(sku)) ?? '')", "super.get(this.near(sku) ?? '')"]],
+    changes: [
+      ["super.get(this.#names.get(normalSku(sku)) ?? '')", "super.get(this.near(sku) ?? '')"],
+    ],
   },
   {
     name: 'a SKU is looked up only as it is written',
     file: skus,
-    changes: [["return super.get(sku) ?? super.get(this.#names.get(normalSku(sku)) ?? '');", 'return super.get(sku);']],
+    changes: [
+      [
+        "return super.get(sku) ?? super.get(this.#names.get(normalSku(sku)) ?? '');",
+        'return super.get(sku);',
+      ],
+    ],
   },
   {
     name: 'a SKU that a map has lost counts as one of another product',
@@ -242,7 +287,12 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'only the line of a copy that names a bought one is held',
     file: taking,
-    changes: [['  for (const { lineId } of added) {\n', '  for (const { lineId } of added.slice(0, 1)) {\n']],
+    changes: [
+      [
+        '  for (const { lineId } of added) {\n',
+        '  for (const { lineId } of added.slice(0, 1)) {\n',
+      ],
+    ],
   },
   {
     name: 'another sale with known ids is taken for the known one',
@@ -252,12 +302,19 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'another sale with known ids is flagged for nobody',
     file: taking,
-    changes: [['flagged: takeUnreadableOrder(outbox, { ...delivered, ...givenAgain }) };', 'flagged: 0 };']],
+    changes: [
+      ['flagged: takeUnreadableOrder(outbox, { ...delivered, ...givenAgain }) };', 'flagged: 0 };'],
+    ],
   },
   {
     name: 'sales with one id are told apart by their keys alone',
     file: 'core/order/sale-key.ts',
-    changes: [["return typeof key === 'boolean' ? key : time === true && customer === true;", 'return key === true;']],
+    changes: [
+      [
+        "return typeof key === 'boolean' ? key : time === true && customer === true;",
+        'return key === true;',
+      ],
+    ],
   },
   {
     name: 'a line that was not sent keeps the quantity of before',

@@ -10,22 +10,33 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'an order that allows fewer units forgets the second part',
     file: 'core/entry/replacement.ts',
-    changes: [['knownLimit: null }, entry.quantity);', 'knownLimit: null }, entry.quantity).slice(0, 1);']],
+    changes: [
+      ['knownLimit: null }, entry.quantity);', 'knownLimit: null }, entry.quantity).slice(0, 1);'],
+    ],
   },
   {
     name: 'an order that was bought in part is reported as rejected',
     file: 'core/result/result-document.ts',
-    changes: [["successes < states.length) return 'partial';", "successes < states.length) return 'rejected';"]],
+    changes: [
+      [
+        "successes < states.length) return 'partial';",
+        "successes < states.length) return 'rejected';",
+      ],
+    ],
   },
   {
     name: 'after a loss an order that allows fewer units is sent whole',
     file: 'buying/decision/after-loss.ts',
-    changes: [["mayHaveParts(facts, 'partial') ? replacementsFor('out_of_stock', facts) : [];", '[];']],
+    changes: [
+      ["mayHaveParts(facts, 'partial') ? replacementsFor('out_of_stock', facts) : [];", '[];'],
+    ],
   },
   {
     name: 'after a loss the replacement is not looked up',
     file: 'buying/queue/claim-sql.ts',
-    changes: [["entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null", 'null']],
+    changes: [
+      ["entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null", 'null'],
+    ],
   },
   {
     name: 'after a loss an order ends because its replacement is absent',

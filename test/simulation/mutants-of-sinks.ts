@@ -13,7 +13,8 @@ const rest = 'storefronts/woocommerce/rest-client.ts';
 const status =
   "...(isDone && isWholeOrderGiven(statement, order) ? [{ kind: 'status', status: 'completed' } as const] : []),";
 const closes = '        this.#closeFor(waitMs, error.message);\n';
-const metafields = "...(metafields.length === 0 ? [] : [{ kind: 'metafields', metafields } as const]),";
+const metafields =
+  "...(metafields.length === 0 ? [] : [{ kind: 'metafields', metafields } as const]),";
 
 /** Bugs between a result and those who receive it. */
 export const mutantsOfSinks: readonly Mutant[] = [
@@ -21,7 +22,10 @@ export const mutantsOfSinks: readonly Mutant[] = [
     name: 'a note is posted without a look whether the order has it',
     file: woocommerce,
     changes: [
-      ['if (isKnown && !isLost && !this.#posts.isAnyOpen) return;', 'if (this.#written.length === 0) return;'],
+      [
+        'if (isKnown && !isLost && !this.#posts.isAnyOpen) return;',
+        'if (this.#written.length === 0) return;',
+      ],
       ['    if (isBegun()) {\n', '    if (note.markers.length === 0) {\n'],
     ],
   },
@@ -38,7 +42,12 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'the outbox does not have the begin of a post',
     file: woocommerce,
-    changes: [["begins: () => this.#posts.set(note, 'begun')", "begins: () => this.#posts.set(note, 'announced')"]],
+    changes: [
+      [
+        "begins: () => this.#posts.set(note, 'begun')",
+        "begins: () => this.#posts.set(note, 'announced')",
+      ],
+    ],
   },
   {
     name: 'a code is mailed again with the next ones',
@@ -50,7 +59,10 @@ export const mutantsOfSinks: readonly Mutant[] = [
     file: woocommerce,
     changes: [
       [`    ${status}\n`, ''],
-      ['  const writes: readonly OrderWrite[] = [\n', `  const writes: readonly OrderWrite[] = [\n    ${status}\n`],
+      [
+        '  const writes: readonly OrderWrite[] = [\n',
+        `  const writes: readonly OrderWrite[] = [\n    ${status}\n`,
+      ],
     ],
   },
   {
@@ -79,13 +91,18 @@ export const mutantsOfSinks: readonly Mutant[] = [
     file: shopify,
     changes: [
       [`    ${metafields}\n`, ''],
-      ['    ...tagWrites(statement, now),\n', `    ${metafields}\n    ...tagWrites(statement, now),\n`],
+      [
+        '    ...tagWrites(statement, now),\n',
+        `    ${metafields}\n    ...tagWrites(statement, now),\n`,
+      ],
     ],
   },
   {
     name: 'a fulfilment names no lines, and the shop fulfils all of them',
     file: shopify,
-    changes: [['fulfillmentOrderLineItems: lines }', 'fulfillmentOrderLineItems: [] as typeof lines }']],
+    changes: [
+      ['fulfillmentOrderLineItems: lines }', 'fulfillmentOrderLineItems: [] as typeof lines }'],
+    ],
   },
   {
     name: 'a line that is not delivered is fulfilled',
@@ -100,29 +117,43 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a shop that asks for a long wait is called again at once',
     file: http,
-    changes: [[closes, '        this.#closeFor(waitMs > maxWaitMs ? 1 : waitMs, error.message);\n']],
+    changes: [
+      [closes, '        this.#closeFor(waitMs > maxWaitMs ? 1 : waitMs, error.message);\n'],
+    ],
   },
   {
     name: 'a call to a shop that asked to wait is repeated at once',
     file: http,
-    changes: [[closes, '        this.#closeFor(waitMs > maxWaitMs ? waitMs : 1, error.message);\n']],
+    changes: [
+      [closes, '        this.#closeFor(waitMs > maxWaitMs ? waitMs : 1, error.message);\n'],
+    ],
   },
   {
     name: 'an endpoint that asks to wait is called all the same',
     file: pause,
-    changes: [['    if (askedMs !== null || isRateLimit) this.#waitFor(askedMs ?? firstTrialMs);\n', '']],
+    changes: [
+      ['    if (askedMs !== null || isRateLimit) this.#waitFor(askedMs ?? firstTrialMs);\n', ''],
+    ],
   },
   {
     name: 'the pause of a sink does not end',
     file: pause,
     changes: [
-      ['store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: forMs >= outageMs })', 'Promise.resolve()'],
+      [
+        'store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: forMs >= outageMs })',
+        'Promise.resolve()',
+      ],
     ],
   },
   {
     name: 'a paused sink is not tried again',
     file: 'ops/breaker.ts',
-    changes: [['this.#sinceMono === null ? 0 : this.#trialAtMono);', 'this.#sinceMono === null ? 0 : 9e15);']],
+    changes: [
+      [
+        'this.#sinceMono === null ? 0 : this.#trialAtMono);',
+        'this.#sinceMono === null ? 0 : 9e15);',
+      ],
+    ],
   },
   {
     name: 'a sink that fails pauses the account',
@@ -137,23 +168,35 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'what an endpoint has confirmed is forgotten',
     file: rows,
-    changes: [['this.write(confirm)', 'async (confirmed: object): Promise<void> => void confirmed']],
+    changes: [
+      ['this.write(confirm)', 'async (confirmed: object): Promise<void> => void confirmed'],
+    ],
   },
   {
     name: 'a result is delivered twice at a time',
     file: loop,
-    changes: [['sink.name, nowMs, limit, this.#taken, isProbing)', 'sink.name, nowMs, limit, new Set(), isProbing)']],
+    changes: [
+      [
+        'sink.name, nowMs, limit, this.#taken, isProbing)',
+        'sink.name, nowMs, limit, new Set(), isProbing)',
+      ],
+    ],
   },
   {
     name: 'a version that was delivered counts for the one that came meanwhile',
     file: rows,
-    changes: [['done_version = max(done_version, :version)', 'done_version = max(due_version, :version)']],
+    changes: [
+      ['done_version = max(done_version, :version)', 'done_version = max(due_version, :version)'],
+    ],
   },
   {
     name: 'a redirect counts as the confirmation of an endpoint',
     file: 'results/signed-post.ts',
     changes: [
-      ['answer.statusCode >= 200 && answer.statusCode < 300', 'answer.statusCode >= 200 && answer.statusCode < 400'],
+      [
+        'answer.statusCode >= 200 && answer.statusCode < 300',
+        'answer.statusCode >= 200 && answer.statusCode < 400',
+      ],
     ],
   },
   {
@@ -179,7 +222,9 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a call to a receiver has no deadline',
     file: 'ops/deadline.ts',
-    changes: [['if (!this.#ended.signal.aborted) this.#over.abort();', 'if (ms < 0) this.#over.abort();']],
+    changes: [
+      ['if (!this.#ended.signal.aborted) this.#over.abort();', 'if (ms < 0) this.#over.abort();'],
+    ],
   },
   {
     name: 'a delivery is given up after its first failure',
@@ -190,13 +235,21 @@ export const mutantsOfSinks: readonly Mutant[] = [
     name: 'a delivery that was given up is shown to nobody',
     file: rows,
     changes: [
-      ['given_up_at_ms = :nowMs, acknowledged_at_ms = NULL,', 'given_up_at_ms = :nowMs, acknowledged_at_ms = :nowMs,'],
+      [
+        'given_up_at_ms = :nowMs, acknowledged_at_ms = NULL,',
+        'given_up_at_ms = :nowMs, acknowledged_at_ms = :nowMs,',
+      ],
     ],
   },
   {
     name: 'the log says which fields were written, with their values',
     file: woocommerce,
-    changes: [['...write.fields.map(({ key }) => key)', '...write.fields.map(({ key, value }) => key + value)']],
+    changes: [
+      [
+        '...write.fields.map(({ key }) => key)',
+        '...write.fields.map(({ key, value }) => key + value)',
+      ],
+    ],
   },
   {
     name: 'a note whose post had begun is announced again with the next one',
@@ -211,11 +264,21 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a line of which the order has fewer pieces is given as it was bought',
     file: 'storefronts/shop/order-statement.ts',
-    changes: [['(left.get(lineId) ?? 0) < pieces ? [] : [line]', '(left.get(lineId) ?? 0) < 0 ? [] : [line]']],
+    changes: [
+      [
+        '(left.get(lineId) ?? 0) < pieces ? [] : [line]',
+        '(left.get(lineId) ?? 0) < 0 ? [] : [line]',
+      ],
+    ],
   },
   {
     name: 'a line of which the order has more pieces is not given',
     file: 'storefronts/shop/order-statement.ts',
-    changes: [['(left.get(lineId) ?? 0) < pieces ? [] : [line]', '(left.get(lineId) ?? 0) === pieces ? [line] : []']],
+    changes: [
+      [
+        '(left.get(lineId) ?? 0) < pieces ? [] : [line]',
+        '(left.get(lineId) ?? 0) === pieces ? [line] : []',
+      ],
+    ],
   },
 ];

@@ -38,7 +38,8 @@ export function useStandIn(next: StandIn | null): void {
 }
 
 function simulatedPath(value: unknown): string | null {
-  const path = typeof value === 'string' ? value : Buffer.isBuffer(value) ? value.toString('utf8') : '';
+  const path =
+    typeof value === 'string' ? value : Buffer.isBuffer(value) ? value.toString('utf8') : '';
   return path.startsWith(simulatedRoot) ? path : null;
 }
 
@@ -53,8 +54,8 @@ function tap(built: Built, name: string, find: (values: readonly unknown[]) => S
 }
 
 /**
- * The folder intake uses Node's file system as it is, and so it does here: only calls on simulated paths go elsewhere.
- * Everything that imports from Node by name gets the tapped calls.
+ * The folder intake uses Node's file system as it is, and so it does here: only calls on simulated
+ * paths go elsewhere. Everything that imports from Node by name gets the tapped calls.
  */
 function tapNode(): void {
   tapped = true;

@@ -5,7 +5,8 @@ import type { SimOrder } from './api-ledger.ts';
 import type { World } from './world.ts';
 
 /** Whether the outbox was lost and the new one looks up before it sends. */
-export const looksUpFirst = (world: World): boolean => world.plan.looksUpFirst && world.wire.outboxLost;
+export const looksUpFirst = (world: World): boolean =>
+  world.plan.looksUpFirst && world.wire.outboxLost;
 
 /** Only gift cards can be split. */
 const mayBeIn = (line: AcceptableLine, rule: 'split' | 'partial'): boolean =>
@@ -17,23 +18,37 @@ function mayBeCharged(line: AcceptableLine): boolean {
 }
 
 /**
- * Whether an entry is shown as rejected, although the API refused nothing, because others may have been bought in its
- * place. Only with the rule that allows it, and with the other entries shown.
+ * Whether an entry is shown as rejected, although the API refused nothing, because others may have
+ * been bought in its place. Only with the rule that allows it, and with the other entries shown.
  */
-export function isReplaced(world: World, line: AcceptableLine, entry: ResultEntry, shown: ResultLine): boolean {
+export function isReplaced(
+  world: World,
+  line: AcceptableLine,
+  entry: ResultEntry,
+  shown: ResultLine,
+): boolean {
   if (!looksUpFirst(world) || entry.state !== 'rejected' || shown.entries.length < 2) return false;
   const message = entry.error?.message ?? '';
-  // In a copy it may be charged to its other balance already: then nothing but its parts is left to look up.
+  // In a copy it may be charged to its other balance already: then nothing but its parts is left to
+  // look up.
   const hasOtherBalance = mayBeCharged(line) && world.plan.copyAtMs === null;
-  if (message.startsWith('the outbox was lost')) return line.rules?.partial === true && !hasOtherBalance;
-  return message.startsWith('charged to the other balance before the outbox was lost') && mayBeCharged(line);
+  if (message.startsWith('the outbox was lost'))
+    return line.rules?.partial === true && !hasOtherBalance;
+  return (
+    message.startsWith('charged to the other balance before the outbox was lost') &&
+    mayBeCharged(line)
+  );
 }
 
 /** What needs review after a loss only, because no lookup can decide it. */
 export function mayNeedReviewAfterLoss(
   world: World,
   line: AcceptableLine,
-  entry: { readonly reference: string; readonly possible: ReadonlySet<string>; readonly orders: readonly SimOrder[] },
+  entry: {
+    readonly reference: string;
+    readonly possible: ReadonlySet<string>;
+    readonly orders: readonly SimOrder[];
+  },
 ): boolean {
   if (!looksUpFirst(world)) return false;
   const { readings, settings } = world.plan;
@@ -48,10 +63,13 @@ export function mayNeedReviewAfterLoss(
   const others = entry.orders.some((order) => order.reference !== entry.reference);
   if (others && (mayBeIn(line, 'split') || mayBeIn(line, 'partial') || wasReordered)) return true;
   if (mayBeCharged(line) && mayBeIn(line, 'partial')) return true;
-  // Only the first part is looked up; the others are found when the API refuses the whole quantity again.
+  // Only the first part is looked up; the others are found when the API refuses the whole quantity
+  // again.
   if (mayBeIn(line, 'split') && (refused || isOverdue)) return true;
   // In a copy it may be in parts already, each of which is looked up for itself.
-  const seenMs = world.wire.lastSeenMs(world.plan.copyAtMs === null ? entry.possible : [entry.reference]);
+  const seenMs = world.wire.lastSeenMs(
+    world.plan.copyAtMs === null ? entry.possible : [entry.reference],
+  );
   if (world.wire.foundBefore(lookedUpAs(line.operation), seenMs)) return false;
   return refused || isOverdue || elsewhere;
 }

@@ -13,8 +13,8 @@ interface ErrorReport {
 }
 
 /**
- * Compares what shops sent with what the outbox has and what they were told: a line is accepted once, or its sender is
- * told that it is not.
+ * Compares what shops sent with what the outbox has and what they were told: a line is accepted
+ * once, or its sender is told that it is not.
  */
 export class IntakeOracle {
   readonly #options: SimIntakeOptions & { readonly stored: StoredLines };
@@ -46,7 +46,10 @@ export class IntakeOracle {
     // A late writer may have written more since the file was read.
     if (folder !== 'archive' || upload.plan.style === 'late') return;
     for (const sent of linesIn(upload, file.bytes.length)) {
-      if (this.#options.stored.find(sent.line) === undefined && !this.#options.stored.isFlagged(sent.line))
+      if (
+        this.#options.stored.find(sent.line) === undefined &&
+        !this.#options.stored.isFlagged(sent.line)
+      )
         this.#violate('I24', `${lineName(sent.line)} is not committed, and ${from} is archived`);
     }
   }
@@ -73,10 +76,12 @@ export class IntakeOracle {
   }
 
   checkAtEnd(): void {
-    for (const upload of this.#uploader.uploads.values()) if (upload.doneAtMs !== null) this.#checkUpload(upload);
+    for (const upload of this.#uploader.uploads.values())
+      if (upload.doneAtMs !== null) this.#checkUpload(upload);
     this.#checkForeignLines();
     for (const reference of this.#takenBack)
-      if (this.#options.isSold(reference)) this.#violate('I26', `${reference} was taken back, and was bought`);
+      if (this.#options.isSold(reference))
+        this.#violate('I26', `${reference} was taken back, and was bought`);
   }
 
   #checkUpload(upload: Upload): void {
@@ -85,13 +90,18 @@ export class IntakeOracle {
     const whole = reports.some(({ code }) => code !== 'lines_not_accepted');
     for (const sent of plan.lines) {
       const { line, mistake } = sent;
-      const isReported = whole || reports.some(({ lines }) => lines?.some((it) => isAbout(it, line)) === true);
+      const isReported =
+        whole || reports.some(({ lines }) => lines?.some((it) => isAbout(it, line)) === true);
       const stored = this.#options.stored.find(line);
       const isAccepted = mistake === 'none' && stored?.quantity === line.quantity;
       this.#options.coverage.hit(`file line ${isAccepted ? 'accepted' : 'reported'} ${mistake}`);
       if (isAccepted || isReported || upload.unwatched) continue;
-      const found = stored === undefined ? 'not accepted' : `accepted with the quantity ${stored.quantity}`;
-      this.#violate('I24', `${lineName(line)} of ${plan.name} is ${found}, and its sender is not told`);
+      const found =
+        stored === undefined ? 'not accepted' : `accepted with the quantity ${stored.quantity}`;
+      this.#violate(
+        'I24',
+        `${lineName(line)} of ${plan.name} is ${found}, and its sender is not told`,
+      );
     }
   }
 
@@ -103,7 +113,9 @@ export class IntakeOracle {
   }
 
   #reportsOf(name: string): readonly ErrorReport[] {
-    const reports = this.#files.names('rejected').filter((it) => it.endsWith('.error.json') && !it.startsWith('.'));
+    const reports = this.#files
+      .names('rejected')
+      .filter((it) => it.endsWith('.error.json') && !it.startsWith('.'));
     return reports
       .map((it) => this.#read(it))
       .filter((report) => report?.file === name)

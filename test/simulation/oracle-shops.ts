@@ -10,7 +10,14 @@ import type { Invariant } from './invariants.ts';
 type Stage = 'done' | 'review' | 'open';
 
 /** States of a line that nobody has to act on, and of which its customer gets nothing. */
-const open: ReadonlySet<string> = new Set(['pending', 'sending', 'waiting', 'unknown', 'placed', 'cancelled']);
+const open: ReadonlySet<string> = new Set([
+  'pending',
+  'sending',
+  'waiting',
+  'unknown',
+  'placed',
+  'cancelled',
+]);
 
 const unitsOf = (line: ResultLine): readonly string[] =>
   line.entries.flatMap((entry) => entry.units.map((unit) => unit.code ?? unit.iccid ?? ''));
@@ -20,7 +27,10 @@ function stageOf(line: ResultLine, quantity: number): Stage {
   return open.has(line.state) ? 'open' : 'review';
 }
 
-/** What became of an order of a shop besides; `refunded`: in part, so how much of it was bought depends on when. */
+/**
+ * What became of an order of a shop besides; `refunded`: in part, so how much of it was bought
+ * depends on when.
+ */
 type Change = ReturnType<SimWrittenShop['edits']['get']> | 'refunded';
 
 /** What its shop did to an order, or its people. */
@@ -37,9 +47,15 @@ interface Expected {
   readonly plan: ShopOrderPlan;
   readonly edit: Change;
   readonly stages: ReadonlyMap<string, Stage>;
-  /** The lines whose customer gets their units: the order has at least as many pieces as were bought. */
+  /**
+   * The lines whose customer gets their units: the order has at least as many pieces as were
+   * bought.
+   */
   readonly given: readonly AcceptableLine[];
-  /** The line of which the order has fewer pieces than were bought; whether it was given depends on when. */
+  /**
+   * The line of which the order has fewer pieces than were bought; whether it was given depends on
+   * when.
+   */
   readonly lowered: AcceptableLine | null;
   /** It was bought after that, so it must not be given. */
   readonly isWithheld: boolean;
@@ -75,17 +91,22 @@ export function checkWrittenOrder(
   const lowered = edit === 'lowered' ? (plan.lines[0] ?? null) : null;
   const given = plan.lines.filter((line) => line !== lowered && stages.get(line.lineId) === 'done');
   const fields =
-    shop.kind === 'shopify' ? [...(shop.shopify.metafields.get(orderId) ?? [])] : shop.woocommerce.notesOf(orderId);
+    shop.kind === 'shopify'
+      ? [...(shop.shopify.metafields.get(orderId) ?? [])]
+      : shop.woocommerce.notesOf(orderId);
   const codesOfLine = ({ lineId }: AcceptableLine): readonly string[] => {
     const line = lines.get(lineId);
     return line === undefined ? [] : unitsOf(line);
   };
   const loweredMs = shop.loweredAtMs.get(orderId) ?? Number.POSITIVE_INFINITY;
-  const references = lines.get(lowered?.lineId ?? '')?.entries.map(({ reference }) => reference) ?? [];
+  const references =
+    lines.get(lowered?.lineId ?? '')?.entries.map(({ reference }) => reference) ?? [];
   const expected: Expected = {
     document,
     lowered,
-    isWithheld: references.every((reference) => (world.api.ledger.find(reference)?.atMs ?? 0) > loweredMs),
+    isWithheld: references.every(
+      (reference) => (world.api.ledger.find(reference)?.atMs ?? 0) > loweredMs,
+    ),
     orderId,
     plan,
     edit,
@@ -94,7 +115,8 @@ export function checkWrittenOrder(
     codes: given.flatMap(codesOfLine),
     isTold: [...stages.values()].some((stage) => stage !== 'open'),
     text: JSON.stringify([shown.body, fields]),
-    violate: (invariant, sentence) => world.violate(invariant, `${shop.kind} order ${orderId}: ${sentence}`),
+    violate: (invariant, sentence) =>
+      world.violate(invariant, `${shop.kind} order ${orderId}: ${sentence}`),
   };
   checkForeign(world, shop, expected);
   const withheld = lowered !== null && expected.isWithheld ? codesOfLine(lowered) : [];
@@ -111,11 +133,16 @@ export function checkWrittenOrder(
   if (shop.plan.platform === 'woocommerce') checkStatus(shop, expected);
 }
 
-function cover({ coverage }: World, { kind, woocommerce, shopify }: SimWrittenShop, { orderId, edit }: Expected): void {
+function cover(
+  { coverage }: World,
+  { kind, woocommerce, shopify }: SimWrittenShop,
+  { orderId, edit }: Expected,
+): void {
   if (edit !== undefined) coverage.hit(`${kind} order ${edit}`);
   for (const { customer_note: isForCustomer } of woocommerce.notesOf(orderId))
     coverage.hit(isForCustomer ? 'note to a customer' : 'private note');
-  for (const mail of woocommerce.mails) if (mail.orderId === orderId) coverage.hit(`mail ${mail.kind}`);
+  for (const mail of woocommerce.mails)
+    if (mail.orderId === orderId) coverage.hit(`mail ${mail.kind}`);
   for (const one of shopify.fulfilments) if (one.orderId === orderId) coverage.hit('fulfilment');
   for (const tag of shopify.tags.get(orderId) ?? []) coverage.hit(`tag ${tag}`);
 }
@@ -126,10 +153,13 @@ function checkForeign(
   shop: SimWrittenShop,
   { document, orderId, plan, text, violate }: Expected,
 ): void {
-  const own = new Set(document.lines.flatMap(({ entries }) => entries.map(({ reference }) => reference)));
+  const own = new Set(
+    document.lines.flatMap(({ entries }) => entries.map(({ reference }) => reference)),
+  );
   // A lost outbox may have bought it in parts, of which the one in its place does not know.
   if (shop.ofLostOutbox.has(orderId))
-    for (const line of plan.lines) for (const reference of referencesOf(line, 0)) own.add(reference);
+    for (const line of plan.lines)
+      for (const reference of referencesOf(line, 0)) own.add(reference);
   // An API that sells a code again sold it here first.
   const ownUnits = new Set(
     api.ledger.orders.filter(({ reference }) => own.has(reference)).flatMap(({ units }) => units),
@@ -151,11 +181,17 @@ function checkNotes(shop: SimWrittenShop, { orderId, plan, edit, violate }: Expe
   const twice = markers.find((marker, index) => markers.indexOf(marker) !== index);
   if (twice !== undefined) violate('I41', `the note ${twice} stands there twice`);
   const items = listIn(shop.orderOf(orderId)?.body['line_items']).filter(({ id }) => id !== 999);
-  const ids = [...plan.lines.map(({ lineId }) => lineId), ...(edit === 'added' ? [`${orderId}99`] : [])];
+  const ids = [
+    ...plan.lines.map(({ lineId }) => lineId),
+    ...(edit === 'added' ? [`${orderId}99`] : []),
+  ];
   if (items.map(({ id }) => String(id)).join() !== ids.join())
     violate('I41', `has the lines ${items.map(({ id }) => String(id)).join()}`);
-  const mails = woocommerce.mails.filter((mail) => mail.orderId === orderId && mail.kind === 'completed');
-  if (mails.length > 1) violate('I41', `its customer got ${mails.length} mails that it is complete`);
+  const mails = woocommerce.mails.filter(
+    (mail) => mail.orderId === orderId && mail.kind === 'completed',
+  );
+  if (mails.length > 1)
+    violate('I41', `its customer got ${mails.length} mails that it is complete`);
 }
 
 /** Each line is fulfilled once, and its units stand in the order before. */
@@ -172,7 +208,9 @@ function checkFulfilments(
     const left = (line.quantity ?? 1) - (byHand.get(lineId) ?? 0);
     const isDue = options?.fulfil === true && given.includes(line);
     const fulfilled = shopify.fulfilled(lineId);
-    const most = (line.quantity ?? 1) + (plan.change?.kind === 'raised' || plan.change?.kind === 'put_back' ? 1 : 0);
+    const most =
+      (line.quantity ?? 1) +
+      (plan.change?.kind === 'raised' || plan.change?.kind === 'put_back' ? 1 : 0);
     if (edit === 'refunded' && fulfilled <= most) continue;
     const isKept = line === lowered && isWithheld && !shop.ofLostOutbox.has(orderId);
     const mayBe = isKept
@@ -183,18 +221,29 @@ function checkFulfilments(
           ? [0, left, line.quantity ?? 1]
           : [0];
     if (!mayBe.includes(fulfilled))
-      violate('I41', `${fulfilled} pieces of line ${lineId} are fulfilled, not ${mayBe.join(' or ')}`);
+      violate(
+        'I41',
+        `${fulfilled} pieces of line ${lineId} are fulfilled, not ${mayBe.join(' or ')}`,
+      );
     if (options?.deliverCodes !== 'meta') continue;
     const without = shopify.fulfilments.filter(
       (one) => one.orderId === orderId && one.lines.some((it) => it.lineId === lineId),
     );
-    if (without.some(({ metafields }) => codesOfLine(line).some((code) => !metafields.includes(code))))
+    if (
+      without.some(({ metafields }) => codesOfLine(line).some((code) => !metafields.includes(code)))
+    )
       violate('I42', `line ${lineId} was fulfilled before its codes stood in the order`);
   }
 }
 
-/** An order of the intake that was edited: its customer gets what was bought, unless the order has fewer pieces now. */
-function checkEdited(shop: SimWrittenShop, { document, orderId, plan, text, violate }: Expected): void {
+/**
+ * An order of the intake that was edited: its customer gets what was bought, unless the order has
+ * fewer pieces now.
+ */
+function checkEdited(
+  shop: SimWrittenShop,
+  { document, orderId, plan, text, violate }: Expected,
+): void {
   const { kind } = plan.change ?? {};
   if (kind !== 'raised' && kind !== 'lowered' && kind !== 'put_back') return;
   if (shop.plan.options.deliverCodes === 'off' || shop.overtaken.has(orderId)) return;
@@ -206,15 +255,23 @@ function checkEdited(shop: SimWrittenShop, { document, orderId, plan, text, viol
     const ordered = Number(line.extra?.['shop_quantity']);
     if (line.state !== 'fulfilled' || units.length !== ordered || !(left >= ordered)) continue;
     if (units.some((code) => !text.includes(code)))
-      violate('I44', `has ${left} pieces of line ${line.line_id}, ${ordered} were bought, and they are not given`);
+      violate(
+        'I44',
+        `has ${left} pieces of line ${line.line_id}, ${ordered} were bought, and they are not given`,
+      );
   }
 }
 
 function checkCodes(shop: SimWrittenShop, { orderId, edit, codes, text, violate }: Expected): void {
   const { deliverCodes } = shop.plan.options;
   if (deliverCodes === 'off') {
-    if (codes.some((code) => text.includes(code))) violate('I42', 'shows codes, and the shop does not want any');
-  } else if (edit !== 'cancelled' && !shop.overtaken.has(orderId) && codes.some((code) => !text.includes(code)))
+    if (codes.some((code) => text.includes(code)))
+      violate('I42', 'shows codes, and the shop does not want any');
+  } else if (
+    edit !== 'cancelled' &&
+    !shop.overtaken.has(orderId) &&
+    codes.some((code) => !text.includes(code))
+  )
     violate('I44', 'has not all of its codes');
 }
 
@@ -223,7 +280,8 @@ function checkStated(
   shop: SimWrittenShop,
   { document, orderId, edit, stages, given, lowered, isTold, violate }: Expected,
 ): void {
-  // A call that was given up, and that the shop processes after a newer one, stands until the result changes again.
+  // A call that was given up, and that the shop processes after a newer one, stands until the
+  // result changes again.
   if (!isTold || edit === 'cancelled' || shop.overtaken.has(orderId)) return;
   const isShopify = shop.kind === 'shopify';
   const metafields = shop.shopify.metafields.get(orderId);
@@ -231,7 +289,8 @@ function checkStated(
   const state = isShopify ? metafields?.get('state') : fields?.['_order_sync_state'];
   const stored = isShopify ? metafields?.get('result') : fields?.['_order_sync_result'];
   const result = typeof stored === 'string' ? stored : '{}';
-  if (state !== document.state) violate('I44', `says that it is ${String(state)}, and it is ${document.state}`);
+  if (state !== document.state)
+    violate('I44', `says that it is ${String(state)}, and it is ${document.state}`);
   const told: { lines?: { line_id: string; state: string }[] } = JSON.parse(result);
   const is = (told.lines ?? []).map((line) => `${line.line_id} ${line.state}`).join();
   const should = document.lines.map((line) => `${line.line_id} ${line.state}`).join();
@@ -250,18 +309,25 @@ function checkStated(
   }
   const words = { done: 'Delivered', review: 'Needs review', open: '' } as const;
   // What the customer reads in a note needs no other one.
-  const mails = shop.woocommerce.notesOf(orderId).filter(({ customer_note: isForCustomer }) => isForCustomer);
+  const mails = shop.woocommerce
+    .notesOf(orderId)
+    .filter(({ customer_note: isForCustomer }) => isForCustomer);
   const isMailed = (line: ResultLine): boolean => {
     const codes = unitsOf(line);
     return codes.length > 0 && codes.every((code) => mails.some(({ note }) => note.includes(code)));
   };
   const inNote = new Set(
     shop.plan.options.deliverCodes === 'note'
-      ? [...given.map(({ lineId }) => lineId), ...document.lines.filter(isMailed).map((line) => line.line_id)]
+      ? [
+          ...given.map(({ lineId }) => lineId),
+          ...document.lines.filter(isMailed).map((line) => line.line_id),
+        ]
       : [],
   );
   const due = [...stages].filter(([lineId, stage]) => stage !== 'open' && !inNote.has(lineId));
-  const notes = shop.woocommerce.notesOf(orderId).filter(({ customer_note: isForCustomer }) => !isForCustomer);
+  const notes = shop.woocommerce
+    .notesOf(orderId)
+    .filter(({ customer_note: isForCustomer }) => !isForCustomer);
   const said = notes.flatMap(({ note }) => note.split('\n'));
   const isSaid = due.every(([lineId, stage]) =>
     said.some((text) => text.includes(`(line ${lineId})`) && text.startsWith(words[stage])),
@@ -270,10 +336,15 @@ function checkStated(
 }
 
 /** The order is complete when all of it was delivered, and then its codes stood in it before. */
-function checkStatus(shop: SimWrittenShop, { orderId, plan, edit, given, isWithheld, codes, violate }: Expected): void {
+function checkStatus(
+  shop: SimWrittenShop,
+  { orderId, plan, edit, given, isWithheld, codes, violate }: Expected,
+): void {
   const { options } = shop.plan;
   const { body } = shop.woocommerce.order(orderId);
-  const mails = shop.woocommerce.mails.filter((mail) => mail.orderId === orderId && mail.kind === 'completed');
+  const mails = shop.woocommerce.mails.filter(
+    (mail) => mail.orderId === orderId && mail.kind === 'completed',
+  );
   const isWhole = plan.isOursOnly === true && given.length === plan.lines.length;
   const completes = 'status' in options && options.status === 'completed' && isWhole;
   const status = String(body['status']);
@@ -290,7 +361,8 @@ function checkStatus(shop: SimWrittenShop, { orderId, plan, edit, given, isWithh
     deleted: [],
   };
   const due = dueOf[edit ?? 'none'] ?? [];
-  if (!due.includes(status) && !wasCompleted) violate('I42', `has the status ${status}, not ${due.join(' or ')}`);
+  if (!due.includes(status) && !wasCompleted)
+    violate('I42', `has the status ${status}, not ${due.join(' or ')}`);
   if (edit === undefined && !wasCompleted && completes !== (mails.length === 1))
     violate('I42', `sent ${mails.length} mails that it is complete`);
   if (options.deliverCodes === 'off') return;

@@ -36,16 +36,28 @@ interface DeliveryRow {
   readonly isShown: number;
 }
 
-/** Checks what every shop and endpoint has against the results, which were compared with the ledger of the API. */
+/**
+ * Checks what every shop and endpoint has against the results, which were compared with the ledger
+ * of the API.
+ */
 export function checkSinks(world: World): void {
   const { sinks } = world;
   if (sinks === null) return;
-  const documents = [...world.results.contents().values()].map((text): ResultDocument => JSON.parse(text));
+  const documents = [...world.results.contents().values()].map(
+    (text): ResultDocument => JSON.parse(text),
+  );
   for (const endpoint of sinks.endpoints) {
     const { plan, progress } = endpoint;
     const name = callbackSinkName(plan.name);
-    const orderOf = ({ source, order_id: orderId }: ResultDocument): string => `${source}/${orderId}`;
-    const receiver: CheckedReceiver = { name, kind: 'callback', troubles: plan.troubles, progress, orderOf };
+    const orderOf = ({ source, order_id: orderId }: ResultDocument): string =>
+      `${source}/${orderId}`;
+    const receiver: CheckedReceiver = {
+      name,
+      kind: 'callback',
+      troubles: plan.troubles,
+      progress,
+      orderOf,
+    };
     for (const document of documents) {
       if (!isDelivered(world, receiver, document)) continue;
       world.coverage.hit(`told ${plan.events?.join(' ') ?? 'results'}`);
@@ -57,16 +69,31 @@ export function checkSinks(world: World): void {
     const { settings, plan, progress } = shop;
     const name = writeBackName(settings);
     const orderOf = ({ order_id: orderId }: ResultDocument): string => orderId;
-    const receiver: CheckedReceiver = { name, kind: 'shop', troubles: plan.troubles, progress, orderOf };
+    const receiver: CheckedReceiver = {
+      name,
+      kind: 'shop',
+      troubles: plan.troubles,
+      progress,
+      orderOf,
+    };
     for (const document of documents.filter(({ source }) => source === settings.source)) {
-      const isWritten = isDelivered(world, receiver, document, shop.edits.get(document.order_id) === 'deleted');
+      const isWritten = isDelivered(
+        world,
+        receiver,
+        document,
+        shop.edits.get(document.order_id) === 'deleted',
+      );
       checkWrittenOrder(world, shop, document, isWritten);
     }
   }
   checkPauses(world);
 }
 
-function deliveryOf(connection: Database, sink: string, document: ResultDocument): DeliveryRow | undefined {
+function deliveryOf(
+  connection: Database,
+  sink: string,
+  document: ResultDocument,
+): DeliveryRow | undefined {
   return connection
     .prepare<[string, string, string], DeliveryRow>(
       `SELECT d.request_id AS requestId, d.done_version >= d.due_version AS isDone, d.given_up_at_ms IS NOT NULL AS isGivenUp,
@@ -77,10 +104,16 @@ function deliveryOf(connection: Database, sink: string, document: ResultDocument
 }
 
 /**
- * Whether a result was delivered. One that was given up stands in attention, and its receiver must have refused it for ever.
+ * Whether a result was delivered. One that was given up stands in attention, and its receiver must
+ * have refused it for ever.
  * @param mayBeLost the shop has the order no more
  */
-function isDelivered(world: World, receiver: CheckedReceiver, document: ResultDocument, mayBeLost = false): boolean {
+function isDelivered(
+  world: World,
+  receiver: CheckedReceiver,
+  document: ResultDocument,
+  mayBeLost = false,
+): boolean {
   const { name, troubles, orderOf } = receiver;
   const order = `the result of ${document.source}/${document.order_id} for ${name}`;
   const row = deliveryOf(world.disk.connection, name, document);
@@ -90,8 +123,10 @@ function isDelivered(world: World, receiver: CheckedReceiver, document: ResultDo
   }
   if (row.isGivenUp === 1) {
     world.coverage.hit(`given up ${receiver.kind}`);
-    if (row.isShown === 0) world.violate('I47', `${order} was given up, and does not stand in attention`);
-    if (!mayBeLost && !troubles.refusedOrders.has(orderOf(document))) world.violate('I46', `${order} was given up`);
+    if (row.isShown === 0)
+      world.violate('I47', `${order} was given up, and does not stand in attention`);
+    if (!mayBeLost && !troubles.refusedOrders.has(orderOf(document)))
+      world.violate('I46', `${order} was given up`);
     return false;
   }
   if (row.isDone === 0) world.violate('I46', `${order} is not delivered`);
@@ -99,7 +134,10 @@ function isDelivered(world: World, receiver: CheckedReceiver, document: ResultDo
   return row.isDone === 1;
 }
 
-/** When everything was well, the next try comes within its own delay, and the time in which a paused sink is tried. */
+/**
+ * When everything was well, the next try comes within its own delay, and the time in which a paused
+ * sink is tried.
+ */
 function checkInTime(
   world: World,
   receiver: CheckedReceiver,
@@ -126,7 +164,10 @@ function checkInTime(
   );
   const lateMs = lastMs - wellAtMs - delayMs - recoveryMs;
   if (lateMs > 0)
-    world.violate('I46', `${order} came ${Math.round(lateMs / 1000)} s too late, after ${failures} failures`);
+    world.violate(
+      'I46',
+      `${order} came ${Math.round(lateMs / 1000)} s too late, after ${failures} failures`,
+    );
 }
 
 /** Everything is delivered, so no sink may count as broken any more. */
@@ -138,5 +179,6 @@ function checkPauses(world: World): void {
     )
     .pluck()
     .all();
-  for (const text of paused) world.violate('I47', `a sink is still paused when everything is delivered: ${text}`);
+  for (const text of paused)
+    world.violate('I47', `a sink is still paused when everything is delivered: ${text}`);
 }

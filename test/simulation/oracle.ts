@@ -14,14 +14,19 @@ import type { World } from './world.ts';
 const referencesOfLine = (world: World, line: AcceptableLine): ReadonlySet<string> =>
   referencesOf(line, world.operator.reordersOf(line.source, line.orderId, line.lineId));
 
-/** Compares the results that the shop got with the ledger of the API. The worker's own view is not used. */
+/**
+ * Compares the results that the shop got with the ledger of the API. The worker's own view is not
+ * used.
+ */
 export function checkAtEnd(world: World): void {
   const { api, acknowledged } = world;
   const explained = new Set<SimOrder>();
   let anyReview = false;
   const reported = new Map<string, number>();
   for (const { line, reference } of acknowledged.all) {
-    const shown = world.results.read(line.source, line.orderId)?.lines.find((it) => it.line_id === line.lineId);
+    const shown = world.results
+      .read(line.source, line.orderId)
+      ?.lines.find((it) => it.line_id === line.lineId);
     if (shown === undefined) {
       world.violate('I8', `there is no result for ${line.orderId}/${line.lineId}`);
       continue;
@@ -41,7 +46,8 @@ export function checkAtEnd(world: World): void {
     }
   }
   for (const order of api.ledger.orders)
-    if (!explained.has(order)) world.violate('I1', `no line asked for the order ${order.reference}`);
+    if (!explained.has(order))
+      world.violate('I1', `no line asked for the order ${order.reference}`);
   checkMoney(world, reported, anyReview || world.operator.resolved.size > 0);
   checkSecrets(world);
 }
@@ -52,13 +58,16 @@ export function checkFile(world: World, database: Database): void {
   if (integrity !== 'ok') world.violate('I15', `the outbox is damaged: ${integrity}`);
 }
 
-/** A line is rejected or expired only because the API refused this order, or because its deadline passed. */
+/**
+ * A line is rejected or expired only because the API refused this order, or because its deadline
+ * passed.
+ */
 function checkEnded(world: World, name: string, line: AcceptableLine, entry: ResultEntry): void {
   const seen = world.wire.of(entry.reference);
   const possible = referencesOfLine(world, line);
   const kind = lookedUpAs(entry.operation);
-  // After an unknown outcome only a lookup proves that nothing was bought, and only once lookups have found an order.
-  // After a loss every outcome is unknown.
+  // After an unknown outcome only a lookup proves that nothing was bought, and only once lookups
+  // have found an order. After a loss every outcome is unknown.
   const isAfterLoss = looksUpFirst(world) && !world.endedInCopy(entry.reference);
   const outcomeUnknown = seen.outcomeUnknown || isAfterLoss;
   const lastMs = isAfterLoss ? world.wire.lastSeenMs(possible) : seen.lastMs;
@@ -66,23 +75,32 @@ function checkEnded(world: World, name: string, line: AcceptableLine, entry: Res
     world.violate('I4', `${name} is expired, but it may have been bought`);
   const deadline = entry.error?.code === 'not_after_passed';
   if (entry.state !== 'rejected' || world.operator.resolved.has(entry.reference)) return;
-  if (!seen.refused && !deadline) world.violate('I4', `${name} is rejected, but the API never refused it`);
+  if (!seen.refused && !deadline)
+    world.violate('I4', `${name} is rejected, but the API never refused it`);
   // The refusal can be caused by a purchase before the loss.
   if (isAfterLoss && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is rejected after a loss, and no lookup has ever found an order`);
 }
 
 /** Returns what the API sold for the line. */
-function checkPurchase(world: World, line: AcceptableLine, reference: string, shown: ResultLine): readonly SimOrder[] {
+function checkPurchase(
+  world: World,
+  line: AcceptableLine,
+  reference: string,
+  shown: ResultLine,
+): readonly SimOrder[] {
   const name = `${line.operation} ${line.orderId}/${line.lineId} (${reference})`;
   const possible = referencesOfLine(world, line);
-  const orders = [...possible].map((it) => world.api.ledger.find(it)).filter((order) => order !== undefined);
+  const orders = [...possible]
+    .map((it) => world.api.ledger.find(it))
+    .filter((order) => order !== undefined);
   const bought = orders.reduce((sum, order) => sum + order.quantity, 0);
   const quantity = line.quantity ?? 1;
   const inParts = line.rules?.split === true || line.rules?.partial === true;
   if (bought > quantity || (!inParts && orders.length > 1))
     world.violate('I1', `${name} was bought ${orders.length} times, ${bought} in all`);
-  if (!possible.has(reference)) world.violate('I3', `${name} was acknowledged with a reference that is not its own`);
+  if (!possible.has(reference))
+    world.violate('I3', `${name} was acknowledged with a reference that is not its own`);
   if ((shown.state === 'fulfilled' || shown.state === 'refunded') && bought !== quantity)
     world.violate('I5', `${name} is ${shown.state} with ${bought} instead of ${quantity}`);
   if (shown.state === 'partial' && (!inParts || bought === 0 || bought === quantity))
@@ -90,7 +108,8 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   // For these states the shop refunds its customer completely.
   if (['rejected', 'expired', 'cancelled'].includes(shown.state) && bought > 0)
     world.violate('I4', `${name} is ${shown.state}, but the API sold ${bought} of it`);
-  // This holds for all its references, and for repetitions: they must not buy after the deadline either.
+  // This holds for all its references, and for repetitions: they must not buy after the deadline
+  // either.
   const last = Math.max(...[...possible].map((it) => world.wire.of(it).lastLeftAtMs ?? 0));
   const lateMs = line.notAfterMs === null ? 0 : wallStartMs + last - line.notAfterMs;
   // A re-order by the operator has no deadline.
@@ -103,7 +122,10 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
       world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
     if (!isReplaced(world, line, entry, shown)) checkEntry(world, line, entry, orders);
     else if (orders.some((order) => order.reference === entry.reference))
-      world.violate('I4', `${name}: ${entry.reference} was replaced by others, but the API sold it`);
+      world.violate(
+        'I4',
+        `${name}: ${entry.reference} was replaced by others, but the API sold it`,
+      );
   }
   // Before the review is resolved, not all orders are shown.
   if (looksUpFirst(world) && shown.state === 'needs_review') return orders;
@@ -113,24 +135,35 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   return orders;
 }
 
-function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orders: readonly SimOrder[]): void {
+function checkEntry(
+  world: World,
+  line: AcceptableLine,
+  entry: ResultEntry,
+  orders: readonly SimOrder[],
+): void {
   // The simulation marks the answers of other orders.
   if (entry.order_number?.startsWith('X') === true)
-    world.violate('I5', `${entry.reference} has the order number ${entry.order_number} of another order`);
+    world.violate(
+      'I5',
+      `${entry.reference} has the order number ${entry.order_number} of another order`,
+    );
   const order = world.api.ledger.find(entry.reference);
   const name = `${line.operation} ${line.orderId}/${line.lineId} (${entry.reference})`;
   switch (entry.state) {
     case 'rejected':
     case 'expired':
-      if (order !== undefined) world.violate('I4', `${name} is ${entry.state}, but the API sold it`);
+      if (order !== undefined)
+        world.violate('I4', `${name} is ${entry.state}, but the API sold it`);
       checkEnded(world, name, line, entry);
       return;
     case 'cancelled':
       if (order !== undefined) world.violate('I4', `${name} is cancelled, but the API sold it`);
-      if (!world.operator.cancelled.has(entry.reference)) world.violate('I4', `${name} is cancelled by nobody`);
+      if (!world.operator.cancelled.has(entry.reference))
+        world.violate('I4', `${name} is cancelled by nobody`);
       return;
     case 'needs_manual_delivery':
-      if (!world.operator.resolved.has(entry.reference)) world.violate('I5', `${name} was resolved by nobody`);
+      if (!world.operator.resolved.has(entry.reference))
+        world.violate('I5', `${name} was resolved by nobody`);
       return checkBought(world, name, entry, order);
     case 'fulfilled':
     case 'refunded':
@@ -144,27 +177,41 @@ function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orde
           orders,
         })
       )
-        world.violate('I7', `${name} needs review without a reason: ${entry.error?.message ?? 'no error'}`);
+        world.violate(
+          'I7',
+          `${name} needs review without a reason: ${entry.error?.message ?? 'no error'}`,
+        );
       return;
     default:
       world.violate('I7', `${name} is still ${entry.state}`);
   }
 }
 
-function checkBought(world: World, name: string, entry: ResultEntry, order: SimOrder | undefined): void {
-  if (order === undefined) return world.violate('I5', `${name} is ${entry.state}, but the API never sold it`);
+function checkBought(
+  world: World,
+  name: string,
+  entry: ResultEntry,
+  order: SimOrder | undefined,
+): void {
+  if (order === undefined)
+    return world.violate('I5', `${name} is ${entry.state}, but the API never sold it`);
   const refunded = order.state === 'refunded' || order.shownAsRefunded;
   if (entry.state === 'refunded') {
     if (!refunded) world.violate('I5', `${name} is refunded, but the order is not`);
     return;
   }
-  if (order.state !== 'sold') world.violate('I5', `${name} is fulfilled, but the order is ${order.state}`);
+  if (order.state !== 'sold')
+    world.violate('I5', `${name} is fulfilled, but the order is ${order.state}`);
   if (entry.cost !== null && entry.cost !== moneyText(order.cost))
     world.violate('I5', `${name} has the cost ${entry.cost}, charged was ${moneyText(order.cost)}`);
   // A top-up has no units; its answer can name its eSIM.
   if (order.operation === 'esim_topup') return;
   const trouble = world.plan.troubles.products.get(order.product);
-  if (entry.state === 'fulfilled' && trouble?.kind === 'has_unread_field' && lasts(trouble, order.atMs))
+  if (
+    entry.state === 'fulfilled' &&
+    trouble?.kind === 'has_unread_field' &&
+    lasts(trouble, order.atMs)
+  )
     if (!world.operator.touched.has(entry.reference))
       world.violate('I5', `${name} was delivered without a field of its units`);
   if (world.wire.of(entry.reference).otherGoods && !world.operator.touched.has(entry.reference))
@@ -172,7 +219,8 @@ function checkBought(world: World, name: string, entry: ResultEntry, order: SimO
       'I5',
       `${name} is ${entry.state}, but its answer showed other goods, and no lookup showed the right ones`,
     );
-  // Where answers show another order, only what two orders show can be seen: see `checkSharedUnits`.
+  // Where answers show another order, only what two orders show can be seen: see
+  // `checkSharedUnits`.
   if (trouble?.kind === 'shows_earlier_order') return;
   const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
   // The operator entered that it was bought, without its units.
@@ -187,17 +235,21 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   const ours = world.api.ledger.cancels.some((cancel) => cancel.iccid === iccid);
   if (shown.state === 'fulfilled' && esim?.state !== 'cancelled')
     world.violate('I6', `${name} is fulfilled, but the eSIM is not cancelled`);
-  const others = world.acknowledged.all.filter((it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel');
-  // The second of two cancels of one eSIM is refused correctly. So is a cancel that is repeated after an unnoticed loss,
-  // because a cancel has no reference.
-  const repeated = others.length > 1 || (world.plan.lostDiskAtMs !== null && !world.plan.looksUpFirst);
+  const others = world.acknowledged.all.filter(
+    (it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel',
+  );
+  // The second of two cancels of one eSIM is refused correctly. So is a cancel that is repeated
+  // after an unnoticed loss, because a cancel has no reference.
+  const repeated =
+    others.length > 1 || (world.plan.lostDiskAtMs !== null && !world.plan.looksUpFirst);
   if (['rejected', 'expired', 'cancelled'].includes(shown.state) && ours && !repeated)
     world.violate('I6', `${name} is ${shown.state}, but the eSIM was cancelled and refunded`);
   const open = ['pending', 'sending', 'waiting', 'unknown', 'placed', 'held'].includes(shown.state);
   if (open) world.violate('I7', `${name} is still ${shown.state}`);
   if (shown.state !== 'needs_review') return;
   const seen = world.wire.of(`cancel:${iccid}`);
-  // A refused cancel is confirmed by the order of its eSIM. That order exists: three absences of it prove nothing.
+  // A refused cancel is confirmed by the order of its eSIM. That order exists: three absences of it
+  // prove nothing.
   if (seen.refused && world.wire.mostAbsences(esim?.orderReference ?? '') >= 3) return;
   if (
     looksUpFirst(world) &&
@@ -215,8 +267,16 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
     world.violate('I7', `${name} needs review without a reason`);
 }
 
-/** The cases in which the decision table flags a purchase for review. In all others the worker settles it. */
-function mayBeReviewed(world: World, line: AcceptableLine, reference: string, order: SimOrder | undefined): boolean {
+/**
+ * The cases in which the decision table flags a purchase for review. In all others the worker
+ * settles it.
+ */
+function mayBeReviewed(
+  world: World,
+  line: AcceptableLine,
+  reference: string,
+  order: SimOrder | undefined,
+): boolean {
   const seen = world.wire.of(reference);
   const { readings, settings } = world.plan;
   if (seen.undecidable || world.operator.touched.has(reference)) return true;
@@ -227,25 +287,33 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
   // After a loss the outcome of every entry is unknown.
   if (looksUpFirst(world) && !readings.lookup && wasSenderDenied(world, seen)) return true;
-  // Until a lookup has found an order, a lookup that finds none proves nothing.
-  // What a key of another account did not buy is sent with another key, once its absence there is proven.
-  const isKeyInQuestion = world.plan.account.authorizations.length > 1 && world.wire.isKeyInQuestion;
-  const isAtOtherAccount = order === undefined && (isKeyInQuestion || mayBeAtOtherAccount(world, seen));
+  // Until a lookup has found an order, a lookup that finds none proves nothing. What a key of
+  // another account did not buy is sent with another key, once its absence there is proven.
+  const isKeyInQuestion =
+    world.plan.account.authorizations.length > 1 && world.wire.isKeyInQuestion;
+  const isAtOtherAccount =
+    order === undefined && (isKeyInQuestion || mayBeAtOtherAccount(world, seen));
   const mattersWhenAbsent =
     seen.refused || line.notAfterMs !== null || isAtOtherAccount || wasSenderDenied(world, seen);
-  if (seen.outcomeUnknown && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
+  if (
+    seen.outcomeUnknown &&
+    mattersWhenAbsent &&
+    !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs)
+  )
     return true;
   if (order === undefined) return false;
   const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? aheadMs : 0);
   const isLate =
-    late >= settings.placedDeadlineMs || (late > 0 && (!readings.lookup || areLookupsInTrouble(world, order)));
+    late >= settings.placedDeadlineMs ||
+    (late > 0 && (!readings.lookup || areLookupsInTrouble(world, order)));
   const shownAs = world.plan.troubles.products.get(order.product)?.kind ?? '';
   return order.state === 'failed' || isLate || oddUnits.has(shownAs);
 }
 
 /**
- * Whether the account that was sent to is another one than an order came from. The worker takes that of the first delivered
- * order for its own, whichever it is. A call that never left may have been meant for either.
+ * Whether the account that was sent to is another one than an order came from. The worker takes
+ * that of the first delivered order for its own, whichever it is. A call that never left may have
+ * been meant for either.
  */
 function mayBeAtOtherAccount({ api, plan }: World, { authorization, lastMs }: SeenOfCall): boolean {
   const { foreign } = plan.account;
@@ -254,7 +322,10 @@ function mayBeAtOtherAccount({ api, plan }: World, { authorization, lastMs }: Se
   return api.ledger.orders.some((it) => it.account !== sentTo && it.atMs < lastMs);
 }
 
-/** Whether the key that sent it was denied since: nobody knows yet whether the other keys are of the same account. */
+/**
+ * Whether the key that sent it was denied since: nobody knows yet whether the other keys are of the
+ * same account.
+ */
 function wasSenderDenied({ plan, wire }: World, { authorization, leftAtMs }: SeenOfCall): boolean {
   const deniedAtMs = wire.keyDeniedAt(authorization);
   return (
@@ -297,7 +368,10 @@ function checkMoney(world: World, reported: ReadonlyMap<string, number>, anyRevi
       .reduce((sum, order) => sum + order.cost, 0);
     const charged = net.get(currency) ?? 0;
     if (cents < charged || cents > charged + refundedLater)
-      world.violate('I16', `the results add up to ${cents} ${currency}, the API charged ${charged}`);
+      world.violate(
+        'I16',
+        `the results add up to ${cents} ${currency}, the API charged ${charged}`,
+      );
   }
 }
 
@@ -307,5 +381,6 @@ function checkSecrets(world: World): void {
     if (logs.includes(value)) world.violate('I18', 'a key is in the log');
   for (const order of world.api.ledger.orders)
     for (const unit of order.units)
-      if (unit.startsWith('CODE-') && logs.includes(unit)) world.violate('I18', `a code is in the log`);
+      if (unit.startsWith('CODE-') && logs.includes(unit))
+        world.violate('I18', `a code is in the log`);
 }

@@ -1,12 +1,16 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { FileFormat, SentLine } from './intake-plan.ts';
 
-/** A document in pieces that each end with a line: where it begins, then one piece for each order line. */
+/**
+ * A document in pieces that each end with a line: where it begins, then one piece for each order
+ * line.
+ */
 export type Pieces = readonly [begin: string, ...lines: string[]];
 
 const columns = 'source,order_id,line_id,type,variant,plan,iccid,quantity,days,currency,not_after';
 
-const isoOf = (ms: number | null): string | undefined => (ms === null ? undefined : new Date(ms).toISOString());
+const isoOf = (ms: number | null): string | undefined =>
+  ms === null ? undefined : new Date(ms).toISOString();
 
 /** The quantity as the sender writes it. */
 function quantityOf({ line, mistake }: SentLine): number | string | undefined {
@@ -14,11 +18,23 @@ function quantityOf({ line, mistake }: SentLine): number | string | undefined {
   return line.quantity ?? undefined;
 }
 
-const typeOf = ({ line, mistake }: SentLine): string => (mistake === 'type' ? 'gift_crad_order' : line.operation);
+const typeOf = ({ line, mistake }: SentLine): string =>
+  mistake === 'type' ? 'gift_crad_order' : line.operation;
 
 function csvRow(sent: SentLine): string {
   const { source, orderId, lineId, variant, plan, iccid, days, currency, notAfterMs } = sent.line;
-  const cells = [source, orderId, lineId, typeOf(sent), variant, plan, iccid, quantityOf(sent), days, currency];
+  const cells = [
+    source,
+    orderId,
+    lineId,
+    typeOf(sent),
+    variant,
+    plan,
+    iccid,
+    quantityOf(sent),
+    days,
+    currency,
+  ];
   return `${[...cells, isoOf(notAfterMs)].map((cell) => cell ?? '').join(',')}\n`;
 }
 
@@ -34,7 +50,9 @@ function lineObject(sent: SentLine): Record<string, unknown> {
     days,
     currency,
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
+  );
 }
 
 /** One order with these lines; deadline and rules are those of the first one. */
@@ -55,7 +73,8 @@ export function orderObject(lines: readonly SentLine[]): Record<string, unknown>
 /** An order file. CSV has no rules. */
 export function documentOf(format: FileFormat, lines: readonly SentLine[]): Pieces {
   if (format === 'csv') return [`${columns}\n`, ...lines.map(csvRow)];
-  if (format === 'ndjson') return ['', ...lines.map((line) => `${JSON.stringify(orderObject([line]))}\n`)];
+  if (format === 'ndjson')
+    return ['', ...lines.map((line) => `${JSON.stringify(orderObject([line]))}\n`)];
   return [`${JSON.stringify(lines.map((line) => orderObject([line])))}\n`];
 }
 

@@ -36,7 +36,10 @@ export class OutboxCopies {
     this.#copied = readProgress(connection);
     const final = `'fulfilled', 'refunded', 'rejected', 'expired', 'cancelled'`;
     this.#ended = new Set(
-      connection.prepare<[], string>(`SELECT reference FROM entries WHERE state IN (${final})`).pluck().all(),
+      connection
+        .prepare<[], string>(`SELECT reference FROM entries WHERE state IN (${final})`)
+        .pluck()
+        .all(),
     );
     this.#onMade();
   }
@@ -45,6 +48,10 @@ export class OutboxCopies {
   get isBehind(): boolean {
     const [copied, written] = [this.#copied, this.#written];
     if (copied === null || written === null) return false;
-    return written.attempt > copied.attempt || written.entry > copied.entry || written.decision > copied.decision;
+    return (
+      written.attempt > copied.attempt ||
+      written.entry > copied.entry ||
+      written.decision > copied.decision
+    );
   }
 }

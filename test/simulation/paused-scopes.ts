@@ -13,8 +13,8 @@ export interface PausedScope {
 const minuteMs = 60_000;
 
 /**
- * How long after its cause a pause may last, in ms, if an order of its scope comes: the longest delay until the scope is
- * tried, and what the try takes.
+ * How long after its cause a pause may last, in ms, if an order of its scope comes: the longest
+ * delay until the scope is tried, and what the try takes.
  */
 export function mayLastMs({ scope, reason }: PausedScope): number {
   if (scope === 'account' || scope.startsWith('key:')) return 20 * minuteMs;
@@ -25,7 +25,9 @@ export function mayLastMs({ scope, reason }: PausedScope): number {
 
 export function pausedScopes(disk: SimDisk): readonly PausedScope[] {
   return disk.connection
-    .prepare<[], PausedScope>('SELECT scope, reason, opened_by AS openedBy FROM pauses ORDER BY scope')
+    .prepare<[], PausedScope>(
+      'SELECT scope, reason, opened_by AS openedBy FROM pauses ORDER BY scope',
+    )
     .all();
 }
 
@@ -33,16 +35,22 @@ export function pausedScopes(disk: SimDisk): readonly PausedScope[] {
 function isSound(product: Product | undefined): boolean {
   if (product === undefined || (product.limit ?? 1) < 1) return false;
   const isForEver = (untilMs: number): boolean => untilMs === Number.POSITIVE_INFINITY;
-  if (product.refusals.some((it) => isForEver(it.untilMs)) || isForEver(product.afterSale?.untilMs ?? 0)) return false;
+  if (
+    product.refusals.some((it) => isForEver(it.untilMs)) ||
+    isForEver(product.afterSale?.untilMs ?? 0)
+  )
+    return false;
   return product.stock === undefined || !isForEver(product.stock.untilMs);
 }
 
 /**
- * An order that the API accepts now, to try a paused scope with; null where nobody can tell that it is accepted, or where
- * the scope has a probe.
+ * An order that the API accepts now, to try a paused scope with; null where nobody can tell that it
+ * is accepted, or where the scope has a probe.
  */
 export function orderToTry(plan: RunPlan, scope: string, number: number): AcceptableLine | null {
-  const names = [...plan.account.products.keys()].filter((name) => isSound(plan.account.products.get(name)));
+  const names = [...plan.account.products.keys()].filter((name) =>
+    isSound(plan.account.products.get(name)),
+  );
   const isPlan = (name: string): boolean => name.includes('plan');
   const kind = scope.slice(0, scope.indexOf(':'));
   const id = scope.slice(scope.indexOf(':') + 1);

@@ -32,7 +32,10 @@ const portCalls = [
   'store.buying.budget.takeSlot',
 ] as const;
 
-/** Calls that few runs make; only a very long run must crash at all of them. `store.buying.budget.recordBackOff` is rarer still. */
+/**
+ * Calls that few runs make; only a very long run must crash at all of them.
+ * `store.buying.budget.recordBackOff` is rarer still.
+ */
 const rare =
   /^store\.(operator\.\w+|pauses\.\w+|buying\.accountKeys\.prove|buying\.expireOverdue|results\.failDelivery|buying\.budget\.recordBackOff) /;
 
@@ -75,10 +78,12 @@ const sinkCalls = [
   'store.results.giveUpDelivery',
 ] as const;
 
-const placesOf = (names: readonly string[]): readonly string[] => names.flatMap((name) => [`${name} <`, `${name} >`]);
+const placesOf = (names: readonly string[]): readonly string[] =>
+  names.flatMap((name) => [`${name} <`, `${name} >`]);
 
 /** Calls that a run with intake makes rarely. */
-const rareOfIntake = /^(store\.intake\.(files\.reject|cancelUnsent)|files\.(mkdir|unlink|sync file|create|write)) /;
+const rareOfIntake =
+  /^(store\.intake\.(files\.reject|cancelUnsent)|files\.(mkdir|unlink|sync file|create|write)) /;
 
 /** Places of a crash, as the trace names them. */
 export const crashPlaces: readonly string[] = placesOf(portCalls);
@@ -88,7 +93,8 @@ export const sinkCrashPlaces: readonly string[] = placesOf(sinkCalls);
 
 /** The places at which a run of so many seeds must crash. */
 export function crashPlacesOf(seeds: number): readonly string[] {
-  const common = seeds >= 20_000 ? [...crashPlaces, ...intakeCrashPlaces, ...sinkCrashPlaces] : crashPlaces;
+  const common =
+    seeds >= 20_000 ? [...crashPlaces, ...intakeCrashPlaces, ...sinkCrashPlaces] : crashPlaces;
   return common.filter(
     (place) =>
       !(rare.test(place) || rareOfIntake.test(place)) ||

@@ -3,9 +3,10 @@ import type { SeededRandom } from './seeded-random.ts';
 import { receiverDeadlineMs, type ReceiverOutage, type ReceiverTroubles } from './sinks-plan.ts';
 
 /**
- * What happens to one call. `refuse`: answered with this, not processed. `lost`: the connection ends before it is processed.
- * `unanswered`: it ends after that. `late`: it ends at once, and the call is processed so many ms later. `silent`: it is neither
- * processed nor answered. `slow`: it is processed and answered after so many ms, perhaps after its deadline.
+ * What happens to one call. `refuse`: answered with this, not processed. `lost`: the connection
+ * ends before it is processed. `unanswered`: it ends after that. `late`: it ends at once, and the
+ * call is processed so many ms later. `silent`: it is neither processed nor answered. `slow`: it is
+ * processed and answered after so many ms, perhaps after its deadline.
  */
 export type ReceiverFault =
   | { readonly kind: 'none' | 'lost' | 'unanswered' | 'silent' }

@@ -1,4 +1,7 @@
-/** The calls to one receiver about each order: the oracle judges by them whether a result came in time. */
+/**
+ * The calls to one receiver about each order: the oracle judges by them whether a result came in
+ * time.
+ */
 export class ReceiverProgress {
   readonly #failures = new Map<string, number>();
   readonly #lastMs = new Map<string, number>();

@@ -5,8 +5,8 @@ import type { SimWorker, WorkerSettings } from './sim-worker.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /**
- * The limits of the run as they change. Lower limits are put to use by the worker first, and hold at the API when the
- * calls of before are out of its window; higher ones hold at the API first.
+ * The limits of the run as they change. Lower limits are put to use by the worker first, and hold
+ * at the API when the calls of before are out of its window; higher ones hold at the API first.
  */
 export class Reloads {
   /** What the configuration says now: a worker that starts uses it. */
@@ -46,7 +46,8 @@ export class Reloads {
   }
 
   begin(): void {
-    for (const reload of this.#plan.reloads) this.#time.after(reload.atMs, () => this.#change(reload));
+    for (const reload of this.#plan.reloads)
+      this.#time.after(reload.atMs, () => this.#change(reload));
   }
 
   #change(reload: Reload): void {

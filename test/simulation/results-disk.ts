@@ -1,12 +1,16 @@
-import { renderResultDocument, resultFileName, type ResultDocument } from '../../src/core/result/result-document.ts';
+import {
+  renderResultDocument,
+  resultFileName,
+  type ResultDocument,
+} from '../../src/core/result/result-document.ts';
 import type { Sink } from '../../src/results/delivery-loop.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';
 
 /**
- * The folder of the results, as its reader sees it. A file is replaced as a whole. After a power loss the old file can be
- * back if the folder was not synced.
+ * The folder of the results, as its reader sees it. A file is replaced as a whole. After a power
+ * loss the old file can be back if the folder was not synced.
  */
 export class ResultsDisk {
   readonly #random: SeededRandom;
@@ -35,7 +39,8 @@ export class ResultsDisk {
         const path = `${document.source}/${resultFileName(document, sharesName)}`;
         const text = renderResultDocument(document);
         await process.port('results.draft', () => {
-          if (this.failing && this.#random.chance(0.2)) throw new Error('ENOSPC: no space left on device');
+          if (this.failing && this.#random.chance(0.2))
+            throw new Error('ENOSPC: no space left on device');
         });
         await process.port('results.rename', () => {
           this.#visible.set(path, text);

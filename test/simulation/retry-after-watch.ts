@@ -6,8 +6,12 @@ export class RetryAfterWatch {
   readonly #nowMs: () => number;
   readonly #violate: (sentence: string) => void;
   readonly #name: string;
-  #asked: { readonly process: SimProcess; readonly atMs: number; readonly untilMs: number } | null = null;
-  /** When the last call about each order was answered: the next event of a result that is under way follows at once. */
+  #asked: { readonly process: SimProcess; readonly atMs: number; readonly untilMs: number } | null =
+    null;
+  /**
+   * When the last call about each order was answered: the next event of a result that is under way
+   * follows at once.
+   */
   readonly #answeredMs = new Map<string, number>();
 
   constructor(name: string, nowMs: () => number, violate: (sentence: string) => void) {
@@ -19,9 +23,12 @@ export class RetryAfterWatch {
   leaves(process: SimProcess, orderId: string): void {
     const nowMs = this.#nowMs();
     const asked = this.#asked;
-    if (asked === null || asked.process !== process || this.#answeredMs.get(orderId) === nowMs) return;
+    if (asked === null || asked.process !== process || this.#answeredMs.get(orderId) === nowMs)
+      return;
     if (nowMs > asked.atMs && nowMs < asked.untilMs)
-      this.#violate(`${this.#name} is called ${asked.untilMs - nowMs} ms before the time that it asked to wait for`);
+      this.#violate(
+        `${this.#name} is called ${asked.untilMs - nowMs} ms before the time that it asked to wait for`,
+      );
   }
 
   answered(process: SimProcess, orderId: string, reply: Reply | null): void {
@@ -29,6 +36,7 @@ export class RetryAfterWatch {
     this.#answeredMs.set(orderId, nowMs);
     const seconds = Number(reply?.headers?.['retry-after'] ?? 0);
     const untilMs = nowMs + seconds * 1000;
-    if (seconds > 0 && untilMs > (this.#asked?.untilMs ?? 0)) this.#asked = { process, atMs: nowMs, untilMs };
+    if (seconds > 0 && untilMs > (this.#asked?.untilMs ?? 0))
+      this.#asked = { process, atMs: nowMs, untilMs };
   }
 }

@@ -1,6 +1,13 @@
 import type { ApiCall } from './api-call.ts';
 import type { ApiLedger } from './api-ledger.ts';
-import { noFault, drawFault, FalseNotFound, decidableFault, rateLimited, type CallFault } from './call-faults.ts';
+import {
+  noFault,
+  drawFault,
+  FalseNotFound,
+  decidableFault,
+  rateLimited,
+  type CallFault,
+} from './call-faults.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { lasts, troubleOf } from './troubles.ts';
@@ -16,13 +23,19 @@ export class RunFaults {
   readonly #falseNotFound: FalseNotFound;
   #calls = 0;
 
-  constructor(plan: RunPlan, seen: { random: SeededRandom; wire: WireWatch; ledger: ApiLedger; nowMs: () => number }) {
+  constructor(
+    plan: RunPlan,
+    seen: { random: SeededRandom; wire: WireWatch; ledger: ApiLedger; nowMs: () => number },
+  ) {
     this.#plan = plan;
     this.#random = seen.random;
     this.#wire = seen.wire;
     this.#ledger = seen.ledger;
     this.#nowMs = seen.nowMs;
-    this.#falseNotFound = new FalseNotFound(new SeededRandom(plan.seed ^ 0x51ed270b), plan.falseNotFoundShare);
+    this.#falseNotFound = new FalseNotFound(
+      new SeededRandom(plan.seed ^ 0x51ed270b),
+      plan.falseNotFoundShare,
+    );
   }
 
   of(call: ApiCall, spends: boolean): CallFault {
@@ -39,24 +52,42 @@ export class RunFaults {
     const { faultProfile: profile, seed } = plan;
     // While no lookup is believed, an absence decides nothing.
     if (profile === 'cached' && !this.#isLookupTrusted(call, spends)) return noFault;
-    const callFault = drawFault(this.#random, { path: call.path, spends, first }, { profile, seed });
+    const callFault = drawFault(
+      this.#random,
+      { path: call.path, spends, first },
+      { profile, seed },
+    );
     const repeatable = this.#isRepeatable(call);
-    const forgotten = this.#wire.outboxLost && !plan.looksUpFirst && this.#ledger.find(subjectOf(call)) !== undefined;
-    const decidable = decidableFault(callFault, { repeatable, forgotten, limitsLast: plan.looksUpFirst });
+    const forgotten =
+      this.#wire.outboxLost &&
+      !plan.looksUpFirst &&
+      this.#ledger.find(subjectOf(call)) !== undefined;
+    const decidable = decidableFault(callFault, {
+      repeatable,
+      forgotten,
+      limitsLast: plan.looksUpFirst,
+    });
     if (decidable.kind === 'twice') this.#falseNotFound.repeated(this.#lookedUpAs(call) ?? '');
     return spends ? decidable : this.#falseNotFound.of(decidable, call.path);
   }
 
-  /** The reference under which a lookup shows what became of a call; null for a cancel of which none shows it. */
+  /**
+   * The reference under which a lookup shows what became of a call; null for a cancel of which none
+   * shows it.
+   */
   #lookedUpAs(call: ApiCall): string | null {
     const iccid = /^\/esim\/esims\/([^/]+)\/cancel$/.exec(call.path)?.[1];
     if (iccid === undefined) return subjectOf(call);
     const { cancelShows } = this.#plan.readings;
     const reference = this.#ledger.esims.get(iccid)?.orderReference ?? null;
     const order = reference === null ? undefined : this.#ledger.find(reference);
-    const isShown = cancelShows === 'unit_cancelled' || (cancelShows === 'order_refunded' && order?.units.length === 1);
+    const isShown =
+      cancelShows === 'unit_cancelled' ||
+      (cancelShows === 'order_refunded' && order?.units.length === 1);
     // The worker looks up an order that was fulfilled.
-    return isShown && order?.state === 'sold' && !this.#plan.troubles.products.has(order.product) ? reference : null;
+    return isShown && order?.state === 'sold' && !this.#plan.troubles.products.has(order.product)
+      ? reference
+      : null;
   }
 
   #isLookupTrusted(call: ApiCall, spends: boolean): boolean {

@@ -1,5 +1,13 @@
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -21,13 +29,22 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 interface Verdict {
   readonly mutant: Mutant;
   /** The seed and the invariant that found it; null when nothing found it. */
-  readonly killed: { readonly seed: string; readonly invariant: string; readonly sentence: string } | null;
+  readonly killed: {
+    readonly seed: string;
+    readonly invariant: string;
+    readonly sentence: string;
+  } | null;
   readonly error: string | null;
 }
 
-/** Makes a copy of the program with the bug in it. Throws when the text that the bug replaces is missing. */
+/**
+ * Makes a copy of the program with the bug in it. Throws when the text that the bug replaces is
+ * missing.
+ */
 function plant(mutant: Mutant): string {
-  const copy = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-mutant-'));
+  const copy = mkdtempSync(
+    join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-mutant-'),
+  );
   for (const folder of ['src', 'sandbox', 'test/simulation', 'test/support'])
     cpSync(join(root, folder), join(copy, folder), { recursive: true });
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
@@ -39,7 +56,15 @@ function plant(mutant: Mutant): string {
 
 function simulate(copy: string): Promise<string> {
   const { promise, resolve: done } = Promise.withResolvers<string>();
-  const args = ['test/simulation/simulate.ts', '--seeds', values.seeds, '--workers', '1', '--stop-after', '1'];
+  const args = [
+    'test/simulation/simulate.ts',
+    '--seeds',
+    values.seeds,
+    '--workers',
+    '1',
+    '--stop-after',
+    '1',
+  ];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stdout.on('data', (part: Buffer) => (output += part.toString()));
@@ -54,7 +79,8 @@ async function judge(mutant: Mutant): Promise<Verdict> {
     copy = plant(mutant);
     const output = await simulate(copy);
     const [, seed, invariant, sentence] = /^seed (\d+): (\S+) (.*)$/m.exec(output) ?? [];
-    // A bug that uses a name that the code no longer has ends the program, and says nothing about the invariants.
+    // A bug that uses a name that the code no longer has ends the program, and says nothing about
+    // the invariants.
     if (sentence?.includes('ReferenceError') === true)
       return { mutant, killed: null, error: `does not fit the code: ${sentence}` };
     if (seed !== undefined && invariant !== undefined)
@@ -67,7 +93,9 @@ async function judge(mutant: Mutant): Promise<Verdict> {
   }
 }
 
-const queue = mutants.filter((mutant) => values.only?.split('|').some((part) => mutant.name.includes(part)) ?? true);
+const queue = mutants.filter(
+  (mutant) => values.only?.split('|').some((part) => mutant.name.includes(part)) ?? true,
+);
 const verdicts: Verdict[] = [];
 const waiting = [...queue];
 await Promise.all(
@@ -85,5 +113,7 @@ await Promise.all(
   }),
 );
 const alive = verdicts.filter((verdict) => verdict.killed === null);
-say(`${queue.length - alive.length} of ${queue.length} planted bugs were found within ${values.seeds} seeds`);
+say(
+  `${queue.length - alive.length} of ${queue.length} planted bugs were found within ${values.seeds} seeds`,
+);
 if (alive.length > 0) process.exitCode = 1;

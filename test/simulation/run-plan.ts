@@ -35,7 +35,10 @@ export interface OrderBatch {
   readonly lines: readonly AcceptableLine[];
   /** When the shop sends the same batch again, although it was acknowledged. */
   readonly againAtMs: readonly number[];
-  /** It comes in through the intake, as `RunPlan.intake` says; absent: the worker gets checked lines. */
+  /**
+   * It comes in through the intake, as `RunPlan.intake` says; absent: the worker gets checked
+   * lines.
+   */
   readonly byIntake?: boolean;
 }
 
@@ -78,20 +81,32 @@ export interface RunPlan {
   /** Whether the platform has boot ids. */
   readonly namesBoots: boolean;
   readonly faultShare: number;
-  /** How often a lookup does not find an order that exists: at most twice for one order, and also after the faults. */
+  /**
+   * How often a lookup does not find an order that exists: at most twice for one order, and also
+   * after the faults.
+   */
   readonly falseNotFoundShare: number;
   readonly faultProfile: FaultProfile;
   /** While somebody else uses the keys, too, most calls get a 429. */
   readonly keysOfOthers: Span;
   readonly faultsOffMs: number;
   readonly resultsFail: boolean;
-  /** Whether the next worker after a crash gets copies of the files of the outbox, or the open connection to them. */
+  /**
+   * Whether the next worker after a crash gets copies of the files of the outbox, or the open
+   * connection to them.
+   */
   readonly ownFiles: boolean;
   /** When the disk of the outbox is lost and replaced by an empty one, with the same secret. */
   readonly lostDiskAtMs: number | null;
-  /** When the copy of the outbox was made that takes the place of the lost one; null: an empty outbox does. */
+  /**
+   * When the copy of the outbox was made that takes the place of the lost one; null: an empty
+   * outbox does.
+   */
   readonly copyAtMs: number | null;
-  /** Whether the new outbox is made with `init --after-loss`, or notices itself that it is an older copy. */
+  /**
+   * Whether the new outbox is made with `init --after-loss`, or notices itself that it is an older
+   * copy.
+   */
   readonly looksUpFirst: boolean;
   /** What the operator does. */
   readonly operatorActions: readonly OperatorActionPlan[];
@@ -174,29 +189,56 @@ export const plainLine: AcceptableLine = {
 };
 
 export const esimLine = { operation: 'esim_order', variant: null, plan: 'plan' } as const;
-export const topupLine = { operation: 'esim_topup', variant: null, plan: 'plan', quantity: null } as const;
-export const cancelLine = { operation: 'esim_cancel', variant: null, quantity: null, currency: null } as const;
+export const topupLine = {
+  operation: 'esim_topup',
+  variant: null,
+  plan: 'plan',
+  quantity: null,
+} as const;
+export const cancelLine = {
+  operation: 'esim_cancel',
+  variant: null,
+  quantity: null,
+  currency: null,
+} as const;
 
 /** When everything in a run must be settled, in ms of its virtual time. */
 export function mustBeDoneByMs(plan: RunPlan): number {
-  const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.replacements.length);
-  const queueMs = lines * 12 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
+  const lines = plan.batches.reduce(
+    (sum, batch) => sum + batch.lines.length,
+    plan.replacements.length,
+  );
+  const queueMs =
+    lines * 12 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
   // The loops notice a step of the wall clock; no due time waits for it.
   const jumpedMs = plan.wallJumps.length * 120_000;
-  // Orders for one eSIM wait for each other. A cancel that the API cannot check takes three tries, two minutes apart.
+  // Orders for one eSIM wait for each other. A cancel that the API cannot check takes three tries,
+  // two minutes apart.
   const ofOneEsim =
     plan.replacements.length +
     plan.batches.flatMap((batch) => batch.lines).filter((line) => line.iccid !== null).length;
   // An order can be accepted at the very end, and then wait for units that never come.
   const placedMs = plan.settings.placedDeadlineMs + 600_000;
-  // After a loss at most `maxUnknownOutcomes` entries are looked up at a time, a minute each; so is each possible part.
+  // After a loss at most `maxUnknownOutcomes` entries are looked up at a time, a minute each; so is
+  // each possible part.
   const parts = plan.batches
     .flatMap((batch) => batch.lines)
     .reduce((sum, line) => sum + (line.rules?.partial === true ? 15 : 2), 0);
   const lookedUpMs = plan.looksUpFirst ? (parts * 60_000) / plan.settings.maxUnknownOutcomes : 0;
-  // A product that was quarantined is tried four hours after its last failed trial at the latest; then its other lines follow.
+  // A product that was quarantined is tried four hours after its last failed trial at the latest;
+  // then its other lines follow.
   const quarantineMs = 16_000_000;
   const slackMs = 1_800_000 + quarantineMs;
-  const sinksMs = Math.max(0, troublesEndMs(plan.sinks) - plan.faultsOffMs) + longestRetryMs(plan.sinks);
-  return plan.faultsOffMs + slackMs + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000 + lookedUpMs + sinksMs;
+  const sinksMs =
+    Math.max(0, troublesEndMs(plan.sinks) - plan.faultsOffMs) + longestRetryMs(plan.sinks);
+  return (
+    plan.faultsOffMs +
+    slackMs +
+    queueMs +
+    jumpedMs +
+    placedMs +
+    ofOneEsim * 360_000 +
+    lookedUpMs +
+    sinksMs
+  );
 }

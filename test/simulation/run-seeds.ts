@@ -10,7 +10,9 @@ export interface SeedsReport {
   readonly seconds: number;
 }
 
-/** Runs seeds in threads. Ends after `mostFailures`, because one bug usually shows in many seeds. */
+/**
+ * Runs seeds in threads. Ends after `mostFailures`, because one bug usually shows in many seeds.
+ */
 export async function runSeeds(options: {
   readonly from: number;
   readonly count: number;

@@ -20,7 +20,10 @@ import { usualSettings } from './sim-worker.ts';
 /** A run that is crashed at each of its port calls, and the correct end states of its lines. */
 export interface Scenario {
   readonly plan: RunPlan;
-  /** The end states that each line can have, by order and line, and by the source where that is not `shop`. */
+  /**
+   * The end states that each line can have, by order and line, and by the source where that is not
+   * `shop`.
+   */
   readonly ends: Readonly<Record<string, readonly LineState[]>>;
   /** Whether it is crashed a second time, at each port call of the recovery. */
   readonly twice?: boolean;
@@ -42,7 +45,13 @@ function onlyFirst(callFault: CallFault, path: RegExp): RunPlan['script'] {
 }
 
 function plan(name: string, changes: Partial<RunPlan>): RunPlan {
-  return { ...plainPlan, name, seed: 7, batches: [{ atMs: 10, lines: [plainLine], againAtMs: [] }], ...changes };
+  return {
+    ...plainPlan,
+    name,
+    seed: 7,
+    batches: [{ atMs: 10, lines: [plainLine], againAtMs: [] }],
+    ...changes,
+  };
 }
 
 const withProduct = (product: Partial<Product>): RunPlan['account'] => ({
@@ -53,10 +62,16 @@ const withProduct = (product: Partial<Product>): RunPlan['account'] => ({
   ]),
 });
 
-const followedBy = (operation: 'esim_cancel' | 'esim_topup', changes: Partial<RunPlan>): Partial<RunPlan> => ({
+const followedBy = (
+  operation: 'esim_cancel' | 'esim_topup',
+  changes: Partial<RunPlan>,
+): Partial<RunPlan> => ({
   batches: [{ atMs: 10, lines: [{ ...plainLine, ...esimLine }], againAtMs: [] }],
   replacements: [{ orderId: 'o1', afterMs: 10, operation }],
-  account: { ...plainAccount, products: new Map([...plainAccount.products, ['plan1', plainProduct]]) },
+  account: {
+    ...plainAccount,
+    products: new Map([...plainAccount.products, ['plan1', plainProduct]]),
+  },
   ...changes,
 });
 
@@ -65,7 +80,16 @@ function orderOf(platform: ShopOrderPlan['platform'], lineIds: readonly string[]
   const lines = lineIds.map((lineId) => {
     return { ...shopLine, source: platform, lineId, extra: { sku: 'CARD', shop_quantity: '1' } };
   });
-  return { platform, lines, atMs: 10, paidAfterMs: 0, change: null, delaysMs: [], copies: 1, isOursOnly: true };
+  return {
+    platform,
+    lines,
+    atMs: 10,
+    paidAfterMs: 0,
+    change: null,
+    delaysMs: [],
+    copies: 1,
+    isOursOnly: true,
+  };
 }
 
 const sinkOf = (order: ShopOrderPlan) => ({
@@ -87,8 +111,8 @@ const ofWooCommerce = orderOf('woocommerce', ['11']);
 const ofShopify = orderOf('shopify', ['21', '22']);
 
 /**
- * A refusal after a crash during the first call of an installation. No lookup has found an order yet, so a lookup that
- * finds none proves nothing, and the line needs review.
+ * A refusal after a crash during the first call of an installation. No lookup has found an order
+ * yet, so a lookup that finds none proves nothing, and the line needs review.
  */
 const refusedAfterUnknownOutcome: readonly LineState[] = ['fulfilled', 'needs_review'];
 
@@ -96,7 +120,9 @@ export const scenarios: readonly Scenario[] = [
   { plan: plan('gift card order', {}), ends: { 'o1/1': ['fulfilled'] }, twice: true },
   {
     plan: plan('eSIM order', {
-      batches: [{ atMs: 10, lines: [{ ...plainLine, ...esimLine, quantity: 2 }], againAtMs: [30_000] }],
+      batches: [
+        { atMs: 10, lines: [{ ...plainLine, ...esimLine, quantity: 2 }], againAtMs: [30_000] },
+      ],
     }),
     ends: { 'o1/1': ['fulfilled'] },
   },
@@ -135,7 +161,11 @@ export const scenarios: readonly Scenario[] = [
   {
     plan: plan('429', {
       script: onlyFirst(
-        { kind: 'replaced', processed: false, answer: { status: 429, headers: { 'retry-after': '20' }, body: '' } },
+        {
+          kind: 'replaced',
+          processed: false,
+          answer: { status: 429, headers: { 'retry-after': '20' }, body: '' },
+        },
         /^\/orders$/,
       ),
     }),
@@ -149,28 +179,43 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     plan: plan('402, charged to the other balance', {
-      account: { ...plainAccount, balances: { USD: 0, EUR: 100_000 }, depositAtMs: Number.POSITIVE_INFINITY },
-      batches: [{ atMs: 10, lines: [{ ...plainLine, rules: { fallback_currency: 'EUR' } }], againAtMs: [] }],
+      account: {
+        ...plainAccount,
+        balances: { USD: 0, EUR: 100_000 },
+        depositAtMs: Number.POSITIVE_INFINITY,
+      },
+      batches: [
+        { atMs: 10, lines: [{ ...plainLine, rules: { fallback_currency: 'EUR' } }], againAtMs: [] },
+      ],
     }),
     ends: { 'o1/1': refusedAfterUnknownOutcome },
   },
   {
     plan: plan('limit exceeded, split', {
       account: withProduct({ limit: 2 }),
-      batches: [{ atMs: 10, lines: [{ ...plainLine, quantity: 5, rules: { split: true } }], againAtMs: [] }],
+      batches: [
+        { atMs: 10, lines: [{ ...plainLine, quantity: 5, rules: { split: true } }], againAtMs: [] },
+      ],
     }),
     ends: { 'o1/1': refusedAfterUnknownOutcome },
   },
   {
     plan: plan('fewer in stock, ordered in parts', {
       account: withProduct({ stock: { units: 3, untilMs: Number.POSITIVE_INFINITY } }),
-      batches: [{ atMs: 10, lines: [{ ...plainLine, quantity: 5, rules: { partial: true } }], againAtMs: [] }],
+      batches: [
+        {
+          atMs: 10,
+          lines: [{ ...plainLine, quantity: 5, rules: { partial: true } }],
+          againAtMs: [],
+        },
+      ],
     }),
     ends: { 'o1/1': ['partial', 'needs_review'] },
   },
   {
     plan: plan('lost after another balance was charged, then looked up', {
-      // After the first order the balance is too low for the second one; after the loss it is high enough.
+      // After the first order the balance is too low for the second one; after the loss it is high
+      // enough.
       account: { ...plainAccount, balances: { USD: 500, EUR: 100_000 }, depositAtMs: 100_000 },
       batches: ['1', '2'].map((digit) => ({
         atMs: Number(digit) * 10_000,
@@ -187,7 +232,9 @@ export const scenarios: readonly Scenario[] = [
       account: withProduct({
         refusals: [{ status: 409, code: 'out_of_stock', message: 'None left.', ...from(200_000) }],
       }),
-      batches: [{ atMs: 10, lines: [{ ...plainLine, notAfterMs: wallStartMs + 3_600_000 }], againAtMs: [] }],
+      batches: [
+        { atMs: 10, lines: [{ ...plainLine, notAfterMs: wallStartMs + 3_600_000 }], againAtMs: [] },
+      ],
     }),
     ends: { 'o1/1': refusedAfterUnknownOutcome },
   },
@@ -200,14 +247,22 @@ export const scenarios: readonly Scenario[] = [
   {
     plan: plan(
       'cancel with an unknown outcome',
-      followedBy('esim_cancel', { script: onlyFirst({ kind: 'lost_answer', end: 'reset' }, /\/cancel$/) }),
+      followedBy('esim_cancel', {
+        script: onlyFirst({ kind: 'lost_answer', end: 'reset' }, /\/cancel$/),
+      }),
     ),
     ends: { 'o1/1': ['fulfilled', 'refunded'], 'f1-o1/1': ['fulfilled'] },
   },
   {
     plan: plan('edge of the limit', {
       settings: { ...usualSettings, limits: { ...usualSettings.limits, requests: 4, orders: 1 } },
-      batches: [{ atMs: 10, lines: ['1', '2', '3'].map((lineId) => ({ ...plainLine, lineId })), againAtMs: [] }],
+      batches: [
+        {
+          atMs: 10,
+          lines: ['1', '2', '3'].map((lineId) => ({ ...plainLine, lineId })),
+          againAtMs: [],
+        },
+      ],
     }),
     ends: { 'o1/1': ['fulfilled'], 'o1/2': ['fulfilled'], 'o1/3': ['fulfilled'] },
   },
@@ -215,14 +270,24 @@ export const scenarios: readonly Scenario[] = [
     plan: plan('pause and probe', {
       account: {
         ...plainAccount,
-        denials: [{ status: 503, code: 'api_disabled', message: 'Maintenance.', authorization: null, ...from(70_000) }],
+        denials: [
+          {
+            status: 503,
+            code: 'api_disabled',
+            message: 'Maintenance.',
+            authorization: null,
+            ...from(70_000),
+          },
+        ],
       },
     }),
     ends: { 'o1/1': ['fulfilled'] },
   },
   {
     plan: plan('definite refusal', {
-      account: withProduct({ refusals: [{ status: 422, code: 'order_refused', message: 'No.', ...from(9e9) }] }),
+      account: withProduct({
+        refusals: [{ status: 422, code: 'order_refused', message: 'No.', ...from(9e9) }],
+      }),
     }),
     ends: { 'o1/1': ['rejected', 'needs_review'] },
   },
@@ -241,11 +306,19 @@ export const scenarios: readonly Scenario[] = [
         shops: [wooSink(ofWooCommerce), shopifySink(ofShopify)],
         endpoints: [
           { name: 'first', events: null, troubles: noReceiverTroubles },
-          { name: 'second', events: ['order.updated', 'order.settled'], troubles: noReceiverTroubles },
+          {
+            name: 'second',
+            events: ['order.updated', 'order.settled'],
+            troubles: noReceiverTroubles,
+          },
         ],
       },
     }),
-    ends: { 'woocommerce/1001/11': ['fulfilled'], 'shopify/1001/21': ['fulfilled'], 'shopify/1001/22': ['fulfilled'] },
+    ends: {
+      'woocommerce/1001/11': ['fulfilled'],
+      'shopify/1001/21': ['fulfilled'],
+      'shopify/1001/22': ['fulfilled'],
+    },
   },
   {
     plan: plan('an order file with a mistake, a request and a shop', {

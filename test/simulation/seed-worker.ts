@@ -24,7 +24,10 @@ export type SeedMessage =
   | { readonly kind: 'done'; readonly coverage: readonly (readonly [string, number])[] };
 
 /** Runs the seeds of a range, and reports each failure at once. */
-export async function runRange(range: SeedRange, report: (message: SeedMessage) => void): Promise<void> {
+export async function runRange(
+  range: SeedRange,
+  report: (message: SeedMessage) => void,
+): Promise<void> {
   let disk = new SimDisk();
   const coverage = new Map<string, number>();
   let seeds = 0;
@@ -36,7 +39,8 @@ export async function runRange(range: SeedRange, report: (message: SeedMessage) 
       try {
         result = await runSeed(seed, disk);
       } catch (error) {
-        // The simulation itself failed: that is reported with its seed, and the others run on a new disk.
+        // The simulation itself failed: that is reported with its seed, and the others run on a new
+        // disk.
         const violation = {
           invariant: 'simulation',
           sentence: error instanceof Error ? String(error.stack) : String(error),
@@ -46,18 +50,23 @@ export async function runRange(range: SeedRange, report: (message: SeedMessage) 
         disk = new SimDisk();
         continue;
       }
-      for (const [place, times] of result.coverage) coverage.set(place, (coverage.get(place) ?? 0) + times);
+      for (const [place, times] of result.coverage)
+        coverage.set(place, (coverage.get(place) ?? 0) + times);
       let { violations } = result;
       if (range.twiceEvery > 0 && seed % range.twiceEvery === 0) {
         repeated += 1;
         const again = await runSeed(seed, disk);
         if (again.hash !== result.hash) {
-          violations = [...violations, { invariant: 'determinism', sentence: `${result.hash}, then ${again.hash}` }];
+          violations = [
+            ...violations,
+            { invariant: 'determinism', sentence: `${result.hash}, then ${again.hash}` },
+          ];
         }
       }
       if (violations.length > 0) report({ kind: 'failure', failure: { seed, violations } });
       if (seeds % 20 === 0) {
-        // Statements that nobody uses any more are freed between two turns of the event loop; simulated time has none.
+        // Statements that nobody uses any more are freed between two turns of the event loop;
+        // simulated time has none.
         await turn();
         report({ kind: 'progress', seeds, repeated });
         seeds = 0;

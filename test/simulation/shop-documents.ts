@@ -15,14 +15,18 @@ export interface ShopState {
   readonly more?: number;
   /** It is the other sale to which the shop gave the ids of this one. */
   readonly isGivenAgain?: boolean;
-  /** The order as the shop shows it, with what was written into it; absent: nothing is written into its orders. */
+  /**
+   * The order as the shop shows it, with what was written into it; absent: nothing is written into
+   * its orders.
+   */
   readonly shown?: string;
 }
 
 const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19);
 
 /** The SKU of a line as the map has it. */
-export const mappedSku = ({ variant, plan }: AcceptableLine): string => (variant ?? plan ?? '').toUpperCase();
+export const mappedSku = ({ variant, plan }: AcceptableLine): string =>
+  (variant ?? plan ?? '').toUpperCase();
 
 const fullWidth = (sku: string): string =>
   sku.replaceAll(/./g, (letter) => String.fromCodePoint((letter.codePointAt(0) ?? 0) + 0xfe_e0));
@@ -49,23 +53,32 @@ const nearOnes: readonly ((sku: string) => string)[] = [
 function skuOf(line: AcceptableLine, { lines, oddity }: ShopOrderPlan): string {
   const sku = mappedSku(line);
   const index = lines.indexOf(line);
-  if (oddity?.kind === 'spelled') return spellings[(oddity.way + index) % spellings.length]?.(sku) ?? sku;
-  return oddity?.kind === 'near' && index === 0 ? (nearOnes[oddity.way % nearOnes.length]?.(sku) ?? sku) : sku;
+  if (oddity?.kind === 'spelled')
+    return spellings[(oddity.way + index) % spellings.length]?.(sku) ?? sku;
+  return oddity?.kind === 'near' && index === 0
+    ? (nearOnes[oddity.way % nearOnes.length]?.(sku) ?? sku)
+    : sku;
 }
 
 /** How many units of a line the order has. */
-export function piecesOf(line: AcceptableLine, { plan, more = 0 }: Pick<ShopState, 'plan' | 'more'>): number {
+export function piecesOf(
+  line: AcceptableLine,
+  { plan, more = 0 }: Pick<ShopState, 'plan' | 'more'>,
+): number {
   return (line.quantity ?? 1) + (plan.lines.indexOf(line) === 0 ? more : 0);
 }
 
 /** An order that was sold before is as old in each of its states. */
-const ageS = ({ oddity }: ShopOrderPlan): number => (oddity?.kind === 'sold_before' ? oddity.hours * 3600 : 0);
+const ageS = ({ oddity }: ShopOrderPlan): number =>
+  oddity?.kind === 'sold_before' ? oddity.hours * 3600 : 0;
 
 /** What tells a sale from another one with the same ids, as WooCommerce shows it. */
 function saleOf({ plan, paidS, isGivenAgain = false }: ShopState): Record<string, unknown> {
   const { oddity } = plan;
   const hasKey = oddity?.kind !== 'given_again' || oddity.by === 'key';
-  const made = timeOf(isGivenAgain ? paidS : Math.floor((wallStartMs + plan.atMs) / 1000) - ageS(plan));
+  const made = timeOf(
+    isGivenAgain ? paidS : Math.floor((wallStartMs + plan.atMs) / 1000) - ageS(plan),
+  );
   return {
     ...(hasKey ? { order_key: isGivenAgain ? 'wc_order_second' : 'wc_order_first' } : {}),
     date_created_gmt: made,
@@ -79,21 +92,30 @@ function wooMarks({ oddity, payment }: ShopOrderPlan): Record<string, unknown> {
   return {
     ...(payment === undefined ? {} : { transaction_id: payment }),
     ...(copied?.by === 'part_of' ? { parent_id: Number(copied.of) } : {}),
-    ...(copied?.by === 'names' ? { meta_data: [{ id: 1, key: '_copied_from', value: copied.of }] } : {}),
+    ...(copied?.by === 'names'
+      ? { meta_data: [{ id: 1, key: '_copied_from', value: copied.of }] }
+      : {}),
   };
 }
 
 function shopifyMarks({ oddity, payment }: ShopOrderPlan): Record<string, unknown> {
   return {
     ...(payment === undefined ? {} : { checkout_token: payment }),
-    ...(oddity?.kind === 'copy' && oddity.by !== 'payment' ? { tags: `vip, copy-of-${oddity.of}` } : {}),
+    ...(oddity?.kind === 'copy' && oddity.by !== 'payment'
+      ? { tags: `vip, copy-of-${oddity.of}` }
+      : {}),
   };
 }
 
 /** A shop sells things that have nothing to do with the worker, too. */
 const shirt = { id: 999, sku: 'SHIRT', quantity: 1, current_quantity: 1 } as const;
 
-const wooStatus = { unpaid: 'pending', paid: 'processing', cancelled: 'cancelled', refunded: 'refunded' } as const;
+const wooStatus = {
+  unpaid: 'pending',
+  paid: 'processing',
+  cancelled: 'cancelled',
+  refunded: 'refunded',
+} as const;
 
 function wooOrder(state: ShopState): Record<string, unknown> {
   const { plan, status, modifiedS, paidS, refunded } = state;
@@ -165,5 +187,8 @@ function shopifyOrder(state: ShopState): Record<string, unknown> {
 
 /** The body of the webhook about a state. */
 export function shopDocument(state: ShopState): string {
-  return state.shown ?? JSON.stringify(state.plan.platform === 'woocommerce' ? wooOrder(state) : shopifyOrder(state));
+  return (
+    state.shown ??
+    JSON.stringify(state.plan.platform === 'woocommerce' ? wooOrder(state) : shopifyOrder(state))
+  );
 }

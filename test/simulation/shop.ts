@@ -15,7 +15,10 @@ interface SentBatch {
 /** How long the shop waits before it sends a batch again that got an error. */
 const againMs = 20_000;
 
-/** The shop: sends orders, sends them again until they are acknowledged, and cancels some delivered eSIMs. */
+/**
+ * The shop: sends orders, sends them again until they are acknowledged, and cancels some delivered
+ * eSIMs.
+ */
 export class Shop {
   readonly #time: VirtualTime;
   readonly #results: ResultsDisk;
@@ -48,7 +51,10 @@ export class Shop {
       for (const atMs of [batch.atMs, ...batch.againAtMs]) this.sendAt(atMs, batch.lines);
     }
     for (const [index, follow] of plan.replacements.entries()) {
-      this.#replacement({ ...follow, orderId: follow.orderId, number: index + 1 }, plan.faultsOffMs + 1_200_000);
+      this.#replacement(
+        { ...follow, orderId: follow.orderId, number: index + 1 },
+        plan.faultsOffMs + 1_200_000,
+      );
     }
   }
 
@@ -58,7 +64,8 @@ export class Shop {
 
   /** The outbox is lost: the shop sends everything again. */
   sendAllAgain(): void {
-    for (const sentBatch of this.#sentBatches) Object.assign(sentBatch, { acknowledged: false, givenTo: null });
+    for (const sentBatch of this.#sentBatches)
+      Object.assign(sentBatch, { acknowledged: false, givenTo: null });
   }
 
   /** Sends everything that is not acknowledged to the current worker. */
@@ -104,13 +111,19 @@ export class Shop {
 
   /** Waits for the result of an order, and then orders something for its first eSIM. */
   #replacement(
-    follow: { orderId: string; afterMs: number; operation: 'esim_cancel' | 'esim_topup'; number: number },
+    follow: {
+      orderId: string;
+      afterMs: number;
+      operation: 'esim_cancel' | 'esim_topup';
+      number: number;
+    },
     untilMs: number,
   ): void {
     this.#expected += 1;
     const look = (): void => {
       const document = this.#results.read('shop', follow.orderId);
-      const units = document?.lines.flatMap((line) => line.entries.flatMap((entry) => entry.units)) ?? [];
+      const units =
+        document?.lines.flatMap((line) => line.entries.flatMap((entry) => entry.units)) ?? [];
       const iccid = units.find((unit) => unit.iccid !== undefined)?.iccid;
       const over = document !== null && document.state !== 'in_progress' && iccid === undefined;
       if (iccid === undefined && !over && this.#time.nowMs < untilMs) {
@@ -119,7 +132,8 @@ export class Shop {
       }
       this.#expected -= 1;
       if (iccid === undefined) return;
-      const what = follow.operation === 'esim_cancel' ? cancelLine : { ...topupLine, plan: 'plan1' };
+      const what =
+        follow.operation === 'esim_cancel' ? cancelLine : { ...topupLine, plan: 'plan1' };
       const orderId = `f${follow.number}-${follow.orderId}`;
       this.sendAt(this.#time.nowMs + follow.afterMs, [{ ...plainLine, orderId, ...what, iccid }]);
     };

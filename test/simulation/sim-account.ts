@@ -9,7 +9,10 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** A span of virtual time. Faults end with the faulty part of a run; the nature of a product does not. */
+/**
+ * A span of virtual time. Faults end with the faulty part of a run; the nature of a product does
+ * not.
+ */
 export interface Span {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -37,7 +40,10 @@ export interface AccountPlan {
   readonly depositAtMs: number;
   readonly denials: readonly Denial[];
   readonly authorizations: readonly string[];
-  /** The one of these that is of another account, which knows nothing of this one's orders; absent: all are of one. */
+  /**
+   * The one of these that is of another account, which knows nothing of this one's orders; absent:
+   * all are of one.
+   */
   readonly foreign?: string;
   /** eSIMs whose state cannot be checked during a span. */
   readonly unchecked: ReadonlyMap<string, Span>;
@@ -57,7 +63,8 @@ export class SimAccount {
 
   constructor(plan: AccountPlan) {
     this.#plan = plan;
-    for (const [currency, cents] of Object.entries(plan.balances)) this.#balances.set(currency, cents);
+    for (const [currency, cents] of Object.entries(plan.balances))
+      this.#balances.set(currency, cents);
   }
 
   /** The account of a call, by its key. */
@@ -68,7 +75,8 @@ export class SimAccount {
   denialOf(call: ApiCall, nowMs: number): ApiAnswer | null {
     const known = this.#plan.authorizations.includes(call.authorization);
     const denial = this.#plan.denials.find(
-      (it) => lasts(it, nowMs) && (it.authorization === null || it.authorization === call.authorization),
+      (it) =>
+        lasts(it, nowMs) && (it.authorization === null || it.authorization === call.authorization),
     );
     if (denial !== undefined) return errorAnswer(denial.status, denial.code, denial.message);
     return known ? null : errorAnswer(401, 'invalid_key', 'The key is not known.');
@@ -76,9 +84,14 @@ export class SimAccount {
 
   refusalOf(asked: Purchase, esim: SimEsim | null, nowMs: number): Refusal | null {
     if (asked.operation === 'esim_topup') {
-      if (esim === null) return { status: 404, code: 'not_found', message: 'No eSIM with that ICCID.' };
+      if (esim === null)
+        return { status: 404, code: 'not_found', message: 'No eSIM with that ICCID.' };
       if (esim.state === 'cancelled' || esim.state === 'expired')
-        return { status: 422, code: 'topup_not_allowed', message: 'The eSIM is cancelled or expired.' };
+        return {
+          status: 422,
+          code: 'topup_not_allowed',
+          message: 'The eSIM is cancelled or expired.',
+        };
     }
     const product = this.#plan.products.get(asked.product);
     const code = asked.operation === 'gift_card_order' ? 'invalid_variant' : 'invalid_plan';
@@ -86,18 +99,31 @@ export class SimAccount {
     const refusal = product.refusals.find((it) => lasts(it, nowMs));
     if (refusal !== undefined) return refusal;
     const { afterSale } = product;
-    if (afterSale !== null && this.#sold.has(asked.product) && nowMs < afterSale.untilMs) return afterSale;
+    if (afterSale !== null && this.#sold.has(asked.product) && nowMs < afterSale.untilMs)
+      return afterSale;
     if (asked.quantity > (product.limit ?? asked.quantity))
-      return { status: 422, code: 'limit_exceeded', message: `At most ${product.limit} per order.` };
+      return {
+        status: 422,
+        code: 'limit_exceeded',
+        message: `At most ${product.limit} per order.`,
+      };
     const { stock } = product;
     const left = (stock?.units ?? 0) - (this.#sold.get(asked.product) ?? 0);
     if (stock !== undefined && nowMs < stock.untilMs && asked.quantity > left)
       return { status: 409, code: 'out_of_stock', message: 'Fewer are available.' };
     const balance = this.#balanceOf(asked.currency, nowMs);
     if (balance === undefined)
-      return { status: 422, code: 'currency_unavailable', message: `No price in ${asked.currency}.` };
+      return {
+        status: 422,
+        code: 'currency_unavailable',
+        message: `No price in ${asked.currency}.`,
+      };
     if (balance < product.priceCents * asked.quantity)
-      return { status: 402, code: 'insufficient_balance', message: `The ${asked.currency} balance is too low.` };
+      return {
+        status: 402,
+        code: 'insufficient_balance',
+        message: `The ${asked.currency} balance is too low.`,
+      };
     return null;
   }
 

@@ -16,13 +16,19 @@ export type Reception =
   | { readonly kind: 'admitted'; readonly process: () => ApiAnswer };
 
 const idOf = (path: string, before: string, after = ''): string | null => {
-  if (!path.startsWith(before) || !path.endsWith(after) || path.length <= before.length + after.length) return null;
+  if (
+    !path.startsWith(before) ||
+    !path.endsWith(after) ||
+    path.length <= before.length + after.length
+  )
+    return null;
   return decodeURIComponent(path.slice(before.length, path.length - after.length));
 };
 
 /**
- * The Wholesale Ordering API as its specification describes it, with one reading of what the specification leaves open.
- * Its ledger is the truth, against which the results of the worker are checked.
+ * The Wholesale Ordering API as its specification describes it, with one reading of what the
+ * specification leaves open. Its ledger is the truth, against which the results of the worker are
+ * checked.
  */
 export class SimApi {
   readonly ledger: ApiLedger;
@@ -66,7 +72,11 @@ export class SimApi {
     const { method, path } = call;
     if (method === 'GET') {
       if (path === '/products')
-        return { status: 200, headers: {}, body: this.#troubles.catalogueIsLarge ? largeCatalogue : '{"products":[]}' };
+        return {
+          status: 200,
+          headers: {},
+          body: this.#troubles.catalogueIsLarge ? largeCatalogue : '{"products":[]}',
+        };
       const account = this.#account.accountOf(call);
       const esim = idOf(path, '/esim/orders/');
       if (esim !== null) return this.#lookUp(account, esim, 'esim');
@@ -82,7 +92,9 @@ export class SimApi {
   #lookUp(account: SimOrder['account'], key: string, family: 'gift_card' | 'esim'): ApiAnswer {
     const order = this.ledger.findIn(account, key);
     const visible =
-      order !== undefined && order.family === family && this.#nowMs() >= order.atMs + this.#readings.lookupLagMs;
+      order !== undefined &&
+      order.family === family &&
+      this.#nowMs() >= order.atMs + this.#readings.lookupLagMs;
     if (!visible) return errorAnswer(404, 'not_found', 'No order with that reference.');
     return this.#answerFor(order, true);
   }
@@ -97,7 +109,12 @@ export class SimApi {
       shown = { order: earlier, readings: { ...this.#readings, echo: false } };
     if (earlier !== undefined && trouble?.kind === 'repeats_an_order_number')
       shown = { order: { ...order, number: earlier.number }, readings: this.#readings };
-    return orderAnswer(shown.order, shown.readings, this.#nowMs(), (iccid) => this.ledger.esims.get(iccid)?.state);
+    return orderAnswer(
+      shown.order,
+      shown.readings,
+      this.#nowMs(),
+      (iccid) => this.ledger.esims.get(iccid)?.state,
+    );
   }
 
   #buy(call: ApiCall): ApiAnswer {
@@ -109,7 +126,11 @@ export class SimApi {
     if (remembered !== undefined) return remembered;
     const known = this.ledger.findIn(account, asked.reference);
     if (known !== undefined && known.family !== asked.family)
-      return errorAnswer(409, 'reference_in_use', 'The reference belongs to an order of the other family.');
+      return errorAnswer(
+        409,
+        'reference_in_use',
+        'The reference belongs to an order of the other family.',
+      );
     if (known !== undefined && this.#readings.replay === 'first') return this.#answerFor(known);
     const esim = asked.iccid === null ? null : (this.ledger.esims.get(asked.iccid) ?? null);
     const refusal = this.#account.refusalOf(asked, esim, this.#nowMs());
@@ -125,7 +146,12 @@ export class SimApi {
     return this.#answerFor(this.#sell(asked, esim, account, call.body ?? ''));
   }
 
-  #sell(asked: Purchase, esim: SimEsim | null, account: SimOrder['account'], body: string): SimOrder {
+  #sell(
+    asked: Purchase,
+    esim: SimEsim | null,
+    account: SimOrder['account'],
+    body: string,
+  ): SimOrder {
     const { readings, random } = { readings: this.#readings, random: this.#random };
     const cost = this.#account.charge(asked, this.#nowMs());
     const later = random.chance(readings.laterShare) ? random.int(1000, readings.laterMs) : 0;
@@ -140,7 +166,8 @@ export class SimApi {
     if (state === 'refunded') this.#account.refund(asked.currency, cost);
     const sale = { ...asked, account, atMs: this.#nowMs() };
     const isSoldAgain = trouble?.kind === 'sells_a_code_twice' && lasts(trouble, sale.atMs);
-    const completeAtMs = comesAtMs !== null ? comesAtMs : never ? Number.POSITIVE_INFINITY : sale.atMs + later;
+    const completeAtMs =
+      comesAtMs !== null ? comesAtMs : never ? Number.POSITIVE_INFINITY : sale.atMs + later;
     const order = this.ledger.add(
       { ...sale, body, cost, state, completeAtMs },
       isSoldAgain ? this.ledger.firstLike(sale)?.units : undefined,
@@ -161,12 +188,17 @@ export class SimApi {
     if (esim === undefined) return errorAnswer(404, 'not_found', 'No eSIM with that ICCID.');
     if (this.#account.cannotCheck(iccid, this.#nowMs()))
       return errorAnswer(409, 'not_cancellable', this.#readings.couldNotCheckMessage);
-    if (esim.state !== 'fresh') return errorAnswer(409, 'not_cancellable', this.#readings.notCancellableMessage);
+    if (esim.state !== 'fresh')
+      return errorAnswer(409, 'not_cancellable', this.#readings.notCancellableMessage);
     esim.state = 'cancelled';
     this.ledger.cancels.push({ iccid, atMs: this.#nowMs() });
     const order = esim.orderReference === null ? undefined : this.ledger.find(esim.orderReference);
     // An order of one eSIM shows as refunded; an order of several does not.
-    if (order !== undefined && this.#readings.cancelShows === 'order_refunded' && order.units.length === 1)
+    if (
+      order !== undefined &&
+      this.#readings.cancelShows === 'order_refunded' &&
+      order.units.length === 1
+    )
       order.shownAsRefunded = true;
     this.#account.refund(esim.currency, esim.cost);
     const refund = { iccid, status: 'cancelled' };
@@ -195,10 +227,13 @@ function readPurchase(path: string, body: unknown): Purchase | null {
   const reference = text('reference');
   const currency = text('currency');
   const product = text(path === '/orders' ? 'variant' : 'plan');
-  if (reference === null || currency === null || product === null || typeof quantity !== 'number') return null;
+  if (reference === null || currency === null || product === null || typeof quantity !== 'number')
+    return null;
   const base = { reference, currency, product, quantity };
-  if (path === '/orders') return { ...base, operation: 'gift_card_order', family: 'gift_card', iccid: null };
-  if (path === '/esim/orders') return { ...base, operation: 'esim_order', family: 'esim', iccid: null };
+  if (path === '/orders')
+    return { ...base, operation: 'gift_card_order', family: 'gift_card', iccid: null };
+  if (path === '/esim/orders')
+    return { ...base, operation: 'esim_order', family: 'esim', iccid: null };
   const iccid = idOf(path, '/esim/esims/', '/topups');
   return iccid === null ? null : { ...base, operation: 'esim_topup', family: 'esim', iccid };
 }

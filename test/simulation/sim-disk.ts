@@ -15,7 +15,14 @@ import type { ResultSink } from '../../src/store/sqlite/outbox.ts';
 import { openStore, type StoreOptions } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import { closeKept, connectionTo, forgetConnection, keepOpen, synchronousOf, tapSqlite } from './sqlite-tap.ts';
+import {
+  closeKept,
+  connectionTo,
+  forgetConnection,
+  keepOpen,
+  synchronousOf,
+  tapSqlite,
+} from './sqlite-tap.ts';
 
 export type CrashKind = 'kill' | 'power';
 
@@ -39,17 +46,24 @@ const options = (path: string, sinks = ownSinks): StoreOptions => ({
 /** The triggers that forbid deleting rows. They allow it while the simulation empties an outbox. */
 const guards = ['attempts_are_kept', 'entries_are_kept', 'audit_is_kept'] as const;
 const emptying = 'simulation_empties';
-/** The index of words keeps its rows in tables of its own, and is emptied by a command of its own. */
+/**
+ * The index of words keeps its rows in tables of its own, and is emptied by a command of its own.
+ */
 const words = 'search_words';
 
 /** Changes the triggers to allow it. */
 function letBeEmptied(database: Database): void {
   for (const name of guards) {
-    const sql = String(database.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name));
+    const sql = String(
+      database.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name),
+    );
     const [head, body] = sql.split(/\sBEGIN /);
-    if (body === undefined) throw new Error(`the guard ${name} is not written as the simulation knows it`);
+    if (body === undefined)
+      throw new Error(`the guard ${name} is not written as the simulation knows it`);
     database.exec(`DROP TRIGGER ${name}`);
-    database.exec(`${head} WHEN NOT EXISTS (SELECT 1 FROM meta WHERE name = '${emptying}')\nBEGIN ${body}`);
+    database.exec(
+      `${head} WHEN NOT EXISTS (SELECT 1 FROM meta WHERE name = '${emptying}')\nBEGIN ${body}`,
+    );
   }
 }
 
@@ -64,8 +78,11 @@ function childrenFirst(database: Database): readonly string[] {
   const left = new Set(rows.map((row) => row.name));
   const ordered: string[] = [];
   while (left.size > 0) {
-    const free = [...left].filter((name) => !rows.some((row) => row.parent === name && left.has(row.name)));
-    if (free.length === 0) throw new Error(`the tables ${[...left].join(', ')} refer to each other`);
+    const free = [...left].filter(
+      (name) => !rows.some((row) => row.parent === name && left.has(row.name)),
+    );
+    if (free.length === 0)
+      throw new Error(`the tables ${[...left].join(', ')} refer to each other`);
     for (const name of free) left.delete(name);
     ordered.push(...free);
   }
@@ -73,12 +90,14 @@ function childrenFirst(database: Database): readonly string[] {
 }
 
 /**
- * The disk of the outbox: SQLite files in memory. A kill keeps all bytes. A power loss keeps every commit if the store
- * syncs each one; otherwise it keeps what the last checkpoint made durable, and some frames after it.
+ * The disk of the outbox: SQLite files in memory. A kill keeps all bytes. A power loss keeps every
+ * commit if the store syncs each one; otherwise it keeps what the last checkpoint made durable, and
+ * some frames after it.
  *
- * Some runs have files of their own: they start with a copy of an empty outbox, and after a crash the next worker opens a
- * copy of the files. The other runs share one file, which is emptied before each run, and after a crash without lost
- * commits the next worker gets the open connection. For SQLite both are the same.
+ * Some runs have files of their own: they start with a copy of an empty outbox, and after a crash
+ * the next worker opens a copy of the files. The other runs share one file, which is emptied before
+ * each run, and after a crash without lost commits the next worker gets the open connection. For
+ * SQLite both are the same.
  */
 export class SimDisk {
   readonly #folder: string;
@@ -92,7 +111,9 @@ export class SimDisk {
   #sinks = ownSinks;
 
   constructor() {
-    this.#folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-sim-'));
+    this.#folder = mkdtempSync(
+      join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-sim-'),
+    );
     // An empty outbox is made once and copied, because making one takes longer than most runs.
     this.#template = join(this.#folder, 'template.db');
     makeWithPages(this.#template, pageBytes);
@@ -109,7 +130,8 @@ export class SimDisk {
     const store = openStore(options(this.#shared));
     const database = connectionTo(this.#shared);
     const lock = connectionTo(`${this.#shared}-lock`);
-    if (database === undefined || lock === undefined) throw new Error('the shared outbox cannot be opened');
+    if (database === undefined || lock === undefined)
+      throw new Error('the shared outbox cannot be opened');
     letBeEmptied(database);
     keepOpen(database);
     keepOpen(lock);
@@ -123,7 +145,10 @@ export class SimDisk {
     ];
   }
 
-  /** A new installation: an empty outbox, in files of its own or in the shared one, whose results are due at these sinks. */
+  /**
+   * A new installation: an empty outbox, in files of its own or in the shared one, whose results
+   * are due at these sinks.
+   */
   format(ownFiles: boolean, sinks = ownSinks): void {
     this.release();
     this.#sinks = sinks;
@@ -216,7 +241,9 @@ export class SimDisk {
       )
       .pluck()
       .all();
-    const paused = this.connection.prepare<[], string>(`SELECT scope || ' is paused: ' || reason FROM pauses`).pluck();
+    const paused = this.connection
+      .prepare<[], string>(`SELECT scope || ' is paused: ' || reason FROM pauses`)
+      .pluck();
     return [...entries, ...deliveries, ...paused.all()].join('; ');
   }
 
@@ -228,7 +255,8 @@ export class SimDisk {
     if (old === this.#shared && (kind === 'kill' || synchronous === 2)) return this.#dropShared();
     const path = this.#next();
     this.#copyFiles(old, path);
-    if (existsSync(`${path}-wal`) && kind === 'power' && synchronous < 2) loseFrames(`${path}-wal`, random);
+    if (existsSync(`${path}-wal`) && kind === 'power' && synchronous < 2)
+      loseFrames(`${path}-wal`, random);
     this.release();
     if (old !== this.#shared) this.#remove(old);
     this.#path = path;
@@ -250,7 +278,8 @@ export class SimDisk {
   #remove(path: string): void {
     forgetConnection(path);
     forgetConnection(`${path}-lock`);
-    for (const suffix of ['', '-wal', '-shm', '-lock', '-lock-journal']) rmSync(`${path}${suffix}`, { force: true });
+    for (const suffix of ['', '-wal', '-shm', '-lock', '-lock-journal'])
+      rmSync(`${path}${suffix}`, { force: true });
   }
 
   destroy(): void {
@@ -276,5 +305,8 @@ function makeWithPages(path: string, bytes: number): void {
 function loseFrames(path: string, random: SeededRandom): void {
   const bytes = statSync(path).size;
   const frames = Math.floor(Math.max(0, bytes - walHeaderBytes) / (frameHeaderBytes + pageBytes));
-  truncateSync(path, frames === 0 ? 0 : walHeaderBytes + random.int(0, frames) * (frameHeaderBytes + pageBytes));
+  truncateSync(
+    path,
+    frames === 0 ? 0 : walHeaderBytes + random.int(0, frames) * (frameHeaderBytes + pageBytes),
+  );
 }

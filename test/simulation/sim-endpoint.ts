@@ -36,7 +36,13 @@ function readPost({ headers, body }: OutgoingRequest): Post {
   const type: string = text.type ?? 'result';
   const data = type === 'result' ? text : text.data;
   const changedMs = Date.parse(type === 'result' ? data.updated_at : text.timestamp);
-  return { id: headers['webhook-id'] ?? '', type, order: nameOf(data), changedMs, content: contentOf(data) };
+  return {
+    id: headers['webhook-id'] ?? '',
+    type,
+    order: nameOf(data),
+    changedMs,
+    content: contentOf(data),
+  };
 }
 
 /** An endpoint that gets results or events over HTTP. */
@@ -118,7 +124,10 @@ export class SimEndpoint implements Receiver {
       );
     const { nowMs } = this.#time;
     const { troubles } = this.plan;
-    const fault = drawReceiverFault(this.#random, troubles, { nowMs, areFaultsOff: nowMs >= this.#faultsOffMs });
+    const fault = drawReceiverFault(this.#random, troubles, {
+      nowMs,
+      areFaultsOff: nowMs >= this.#faultsOffMs,
+    });
     if (fault.kind !== 'none' || !troubles.refusedOrders.has(post.order)) return fault;
     return { kind: 'refuse', reply: { status: 400, body: {} } };
   }
@@ -127,7 +136,10 @@ export class SimEndpoint implements Receiver {
     const { name } = this.plan;
     const before = this.#contents.get(id);
     if (before !== undefined && before !== content)
-      this.#violate('I43', `${name} gets ${type} of ${order} as ${id} once more with other content`);
+      this.#violate(
+        'I43',
+        `${name} gets ${type} of ${order} as ${id} once more with other content`,
+      );
     this.#contents.set(id, content);
     const newestMs = this.#newestMs.get(order) ?? 0;
     if (this.#tellsOrder && changedMs < newestMs)
@@ -164,7 +176,9 @@ export class SimEndpoint implements Receiver {
     const wholes =
       events === null
         ? ['result']
-        : events.filter((type) => type === 'order.updated' || (type === 'order.settled' && isSettled));
+        : events.filter(
+            (type) => type === 'order.updated' || (type === 'order.settled' && isSettled),
+          );
     const reviews = document.lines.filter(({ state }) => state === 'needs_review');
     return [
       ...wholes.filter((type) => has(type) !== content),

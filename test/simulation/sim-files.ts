@@ -26,7 +26,8 @@ interface NameChange {
   readonly apply: (tree: Tree) => void;
 }
 
-const conflict = (one: NameChange, other: NameChange): boolean => [...one.keys].some((key) => other.keys.has(key));
+const conflict = (one: NameChange, other: NameChange): boolean =>
+  [...one.keys].some((key) => other.keys.has(key));
 
 export function errno(code: string, call: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${call} '${path}'`), { code, syscall: call, path });
@@ -38,9 +39,9 @@ function splitPath(path: string): { folder: string; name: string } {
 }
 
 /**
- * The file system of order files, in memory. A kill changes nothing. At a power loss a name that was not synced with its
- * folder may be the old one again, each for itself, and of the bytes that were not synced any first part may be left.
- * A rename is either done or not.
+ * The file system of order files, in memory. A kill changes nothing. At a power loss a name that
+ * was not synced with its folder may be the old one again, each for itself, and of the bytes that
+ * were not synced any first part may be left. A rename is either done or not.
  */
 export class SimFiles {
   readonly #random: SeededRandom;
@@ -69,13 +70,15 @@ export class SimFiles {
     }
     this.#pending = [];
     this.#tree = new Map([...this.#durable].map(([folder, names]) => [folder, new Map(names)]));
-    for (const names of this.#tree.values()) for (const file of names.values()) this.#loseBytes(file);
+    for (const names of this.#tree.values())
+      for (const file of names.values()) this.#loseBytes(file);
   }
 
   #loseBytes(file: SimFile): void {
     const { bytes, durable } = file;
     if (bytes.equals(durable)) return;
-    const appended = bytes.length > durable.length && bytes.subarray(0, durable.length).equals(durable);
+    const appended =
+      bytes.length > durable.length && bytes.subarray(0, durable.length).equals(durable);
     const kept = appended ? this.#random.int(durable.length, bytes.length) : 0;
     file.bytes = this.#random.chance(0.3) ? bytes : appended ? bytes.subarray(0, kept) : durable;
     file.durable = file.bytes;
@@ -105,7 +108,9 @@ export class SimFiles {
 
   /** Every folder that begins with this path. */
   foldersOf(path: string): readonly string[] {
-    return [...this.#tree.keys()].filter((folder) => folder === path || folder.startsWith(`${path}/`));
+    return [...this.#tree.keys()].filter(
+      (folder) => folder === path || folder.startsWith(`${path}/`),
+    );
   }
 
   #change(change: NameChange): void {
@@ -146,7 +151,11 @@ export class SimFiles {
     const { folder, name } = splitPath(path);
     if (!this.#tree.has(folder)) throw errno('ENOENT', call, path);
     const keys = this.#keysOf([path], file);
-    this.#change({ folders: [folder], keys, apply: (tree) => void tree.get(folder)?.set(name, file) });
+    this.#change({
+      folders: [folder],
+      keys,
+      apply: (tree) => void tree.get(folder)?.set(name, file),
+    });
   }
 
   unlink(path: string): void {

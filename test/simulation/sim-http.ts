@@ -43,15 +43,16 @@ const patienceMs = 90_000;
 const port = 'intake.answer';
 
 /**
- * The connections between shops and the worker. Bodies break off, answers get lost, and a dead worker answers nothing. The
- * worker's side begins where its server would hand over a request.
+ * The connections between shops and the worker. Bodies break off, answers get lost, and a dead
+ * worker answers nothing. The worker's side begins where its server would hand over a request.
  */
 export class SimHttp {
   readonly #time: VirtualTime;
   readonly #random: SeededRandom;
   readonly #trace: (what: string) => void;
   readonly #violate: (invariant: Invariant, sentence: string) => void;
-  #server: { readonly process: SimProcess; readonly answers: WebhookAnswers; open: number } | null = null;
+  #server: { readonly process: SimProcess; readonly answers: WebhookAnswers; open: number } | null =
+    null;
   /** How often a connection breaks. */
   lossShare: number;
 
@@ -78,7 +79,8 @@ export class SimHttp {
         address: '127.0.0.1:8080',
         close: async (graceMs) => {
           if (this.#server === server) this.#server = null;
-          for (let waitedMs = 0; server.open > 0 && waitedMs < graceMs; waitedMs += 50) await process.sleep(50);
+          for (let waitedMs = 0; server.open > 0 && waitedMs < graceMs; waitedMs += 50)
+            await process.sleep(50);
         },
       };
     };
@@ -97,7 +99,9 @@ export class SimHttp {
       if (isOver) return;
       isOver = true;
       cancel();
-      this.#trace(`answer to ${request.method} ${request.path}: ${answer === null ? 'none' : answer.status}`);
+      this.#trace(
+        `answer to ${request.method} ${request.path}: ${answer === null ? 'none' : answer.status}`,
+      );
       onAnswer(answer);
     };
     const cancel = this.#time.after(server === null ? 100 : patienceMs, () => end(null));
@@ -120,7 +124,9 @@ export class SimHttp {
         if (!isLost) end(answer);
       });
     });
-    answered.catch((error: unknown) => this.#violate('I0', `a request was not answered: ${String(error)}`));
+    answered.catch((error: unknown) =>
+      this.#violate('I0', `a request was not answered: ${String(error)}`),
+    );
     this.#sendBody(incoming, Buffer.from(request.body), isCut);
   }
 

@@ -76,7 +76,10 @@ async function connect(store: Store, shops: readonly Shop[], nowMs: number): Pro
   await store.storefronts.adoptShops({ shops: named, nowMs });
 }
 
-/** Everything before the outbox: shops that send files, and the worker's intake, which takes them in. */
+/**
+ * Everything before the outbox: shops that send files, and the worker's intake, which takes them
+ * in.
+ */
 export class SimIntake {
   readonly oracle: IntakeOracle;
   readonly #options: SimIntakeOptions;
@@ -98,12 +101,29 @@ export class SimIntake {
       folders,
       wallMs,
     });
-    this.#uploader = new SimUploader({ time, random: this.#random.fork(), files: this.#files, plan, trace });
+    this.#uploader = new SimUploader({
+      time,
+      random: this.#random.fork(),
+      files: this.#files,
+      plan,
+      trace,
+    });
     this.#errors = new FileErrors(plan.fileErrors, coverage, trace);
     const stored = new StoredLines(options.disk);
-    this.oracle = new IntakeOracle({ ...options, stored, files: this.#files, uploader: this.#uploader });
+    this.oracle = new IntakeOracle({
+      ...options,
+      stored,
+      files: this.#files,
+      uploader: this.#uploader,
+    });
     const { lossShare } = plan;
-    this.#http = new SimHttp({ time, random: this.#random.fork(), lossShare, trace, violate: options.violate });
+    this.#http = new SimHttp({
+      time,
+      random: this.#random.fork(),
+      lossShare,
+      trace,
+      violate: options.violate,
+    });
     const senders: SenderOptions = {
       time,
       wallMs,
@@ -128,7 +148,8 @@ export class SimIntake {
     const { time } = this.#options;
     useStandIn({
       files: (path) => this.#mountOf(path).calls,
-      randomBytes: (size) => Buffer.from(Array.from({ length: size }, () => this.#random.int(0, 255))),
+      randomBytes: (size) =>
+        Buffer.from(Array.from({ length: size }, () => this.#random.int(0, 255))),
       nextTurn: () => new Promise((resolve) => void time.after(0, () => resolve())),
     });
     this.#uploader.begin();
@@ -167,7 +188,9 @@ export class SimIntake {
 
   /** The worker's own sink, on the simulated files. */
   sinkOf(process: SimProcess): Sink {
-    return folderSink(new ResultFolder(`${this.#mountFor(process).root}/results`, { mode: 0o600, gid: null }));
+    return folderSink(
+      new ResultFolder(`${this.#mountFor(process).root}/results`, { mode: 0o600, gid: null }),
+    );
   }
 
   /** The results as their reader sees them: `<source>/<file name>` and the text. */
@@ -176,14 +199,20 @@ export class SimIntake {
     for (const folder of this.#files.foldersOf('results')) {
       for (const name of this.#files.names(folder).filter((it) => !it.startsWith('.'))) {
         const path = `${folder}/${name}`;
-        texts.set(path.slice('results/'.length), this.#files.get(path, 'read').bytes.toString('utf8'));
+        texts.set(
+          path.slice('results/'.length),
+          this.#files.get(path, 'read').bytes.toString('utf8'),
+        );
       }
     }
     return texts;
   }
 
   /** Starts the intake of a process, as the program does. */
-  async start(process: SimProcess, { store, clock, logger, onAccepted }: IntakeDeps): Promise<IntakeParts> {
+  async start(
+    process: SimProcess,
+    { store, clock, logger, onAccepted }: IntakeDeps,
+  ): Promise<IntakeParts> {
     const { plan } = this.#options;
     const mount = this.#mountFor(process);
     const config: FolderSettings = {
@@ -282,6 +311,8 @@ export class SimIntake {
     const inbox = this.#files.names('inbox');
     const work = this.#files.names('work');
     // A marker can stay alone when two uploads of one file overlap.
-    return [...inbox.filter((name) => !name.endsWith('.done')), ...work].every((name) => name.startsWith('.'));
+    return [...inbox.filter((name) => !name.endsWith('.done')), ...work].every((name) =>
+      name.startsWith('.'),
+    );
   }
 }

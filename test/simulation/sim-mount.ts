@@ -30,12 +30,18 @@ function textOf(value: unknown): string {
   return Buffer.isBuffer(value) ? value.toString('utf8') : String(value);
 }
 
-/** How Node names the file system to one process: below a root of its own, so that a dead process has no effect. */
+/**
+ * How Node names the file system to one process: below a root of its own, so that a dead process
+ * has no effect.
+ */
 export class SimMount {
   readonly root: string;
   readonly #process: SimProcess;
   readonly #world: MountWorld;
-  /** Errors begin when the worker has started: a folder that cannot be used then stops it, as it should. */
+  /**
+   * Errors begin when the worker has started: a folder that cannot be used then stops it, as it
+   * should.
+   */
   failing = false;
 
   constructor(root: string, process: SimProcess, world: MountWorld) {
@@ -45,16 +51,25 @@ export class SimMount {
   }
 
   readonly calls: Readonly<Record<string, Call>> = {
-    access: (path) => this.#read('access', () => void this.#world.files.get(this.#path(path), 'access')),
+    access: (path) =>
+      this.#read('access', () => void this.#world.files.get(this.#path(path), 'access')),
     lstat: async (path, options) =>
-      await this.#read(`lstat ${this.#folderOf(path)}`, () => this.#stats(this.#path(path), options)),
+      await this.#read(`lstat ${this.#folderOf(path)}`, () =>
+        this.#stats(this.#path(path), options),
+      ),
     readdir: (path, options) => this.#read('readdir', () => this.#names(this.#path(path), options)),
-    statfs: () => this.#read('statfs', () => ({ bavail: Math.floor(this.#world.freeBytes() / 4096), bsize: 4096 })),
+    statfs: () =>
+      this.#read('statfs', () => ({
+        bavail: Math.floor(this.#world.freeBytes() / 4096),
+        bsize: 4096,
+      })),
     mkdir: (path) => this.#makeFolders(this.#path(path)),
-    link: (from, to) => this.#write('link', to, () => this.#world.files.link(this.#path(from), this.#path(to))),
+    link: (from, to) =>
+      this.#write('link', to, () => this.#world.files.link(this.#path(from), this.#path(to))),
     unlink: (path) => this.#write('unlink', path, () => this.#world.files.unlink(this.#path(path))),
     rename: (from, to) => this.#rename(this.#path(from), this.#path(to)),
-    writeFile: (path) => this.#write('create', path, () => void this.#world.files.create(this.#path(path), true)),
+    writeFile: (path) =>
+      this.#write('create', path, () => void this.#world.files.create(this.#path(path), true)),
     open: (path, flags) => this.#open(this.#path(path), flags),
   };
 
@@ -89,7 +104,8 @@ export class SimMount {
   async #pass(port: string, reads = false): Promise<void> {
     const { random, slowShare, errorOf } = this.#world;
     // The worker writes its last results while it stops, which must not take long.
-    if (random.chance(slowShare) && !port.endsWith(' results')) await this.#process.sleep(random.int(1, 3000));
+    if (random.chance(slowShare) && !port.endsWith(' results'))
+      await this.#process.sleep(random.int(1, 3000));
     const code = this.failing && this.#process.alive ? errorOf(port) : null;
     // A full disk can be read.
     if (code !== null) throw errno(reads && code === 'ENOSPC' ? 'EIO' : code, port, this.root);
@@ -127,12 +143,14 @@ export class SimMount {
     const { files } = this.#world;
     const [folder] = path.split('/');
     if (files.isFolder(path)) {
-      const sync = (): Promise<void> => this.#effect(`files.sync ${folder}`, () => files.syncFolder(path));
+      const sync = (): Promise<void> =>
+        this.#effect(`files.sync ${folder}`, () => files.syncFolder(path));
       // No owner: the worker leaves the modes of folders of others alone.
       const stat = (options: unknown) => this.#read(`stat ${folder}`, () => statsOf(null, options));
       return { stat, sync, close: () => this.#process.whileAlive(() => undefined) };
     }
-    const isNew = flags === (constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW);
+    const isNew =
+      flags === (constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW);
     if (!isNew && flags !== (constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK))
       throw new Error(`the simulation does not open files with ${String(flags)}`);
     const file = isNew
@@ -147,9 +165,14 @@ export class SimMount {
       stat: (options: unknown) => this.#read('stat', () => statsOf(file, options)),
       chmod: () => this.#process.whileAlive(() => undefined),
       read: (buffer: Uint8Array, offset: number, length: number, position: number) =>
-        this.#read('read', () => ({ bytesRead: file.bytes.copy(buffer, offset, position, position + length), buffer })),
+        this.#read('read', () => ({
+          bytesRead: file.bytes.copy(buffer, offset, position, position + length),
+          buffer,
+        })),
       writeFile: (text: string) =>
-        this.#effect(`files.write ${folder}`, () => files.write(file, Buffer.concat([file.bytes, Buffer.from(text)]))),
+        this.#effect(`files.write ${folder}`, () =>
+          files.write(file, Buffer.concat([file.bytes, Buffer.from(text)])),
+        ),
       sync: () => this.#effect(`files.sync file ${folder}`, () => files.syncFile(file)),
       close: () => this.#process.whileAlive(() => undefined),
     };

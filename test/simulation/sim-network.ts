@@ -33,8 +33,8 @@ export interface WireObserver {
 }
 
 /**
- * The network between the worker and the API. A call can still arrive within the transit time after the worker has given
- * it up or has crashed.
+ * The network between the worker and the API. A call can still arrive within the transit time after
+ * the worker has given it up or has crashed.
  */
 export class SimNetwork {
   readonly #time: VirtualTime;
@@ -77,7 +77,13 @@ export class SimNetwork {
       authorization: http.headers['authorization'] ?? '',
       body: http.body,
     };
-    const wire: WireCall = { call, process, spends, sent: false, leftAtMs: Number.POSITIVE_INFINITY };
+    const wire: WireCall = {
+      call,
+      process,
+      spends,
+      sent: false,
+      leftAtMs: Number.POSITIVE_INFINITY,
+    };
     const callFault = this.#faultFor(call, spends);
     const { promise, resolve } = Promise.withResolvers<CallEnd>();
     let overAtMs: number | null = null;
@@ -117,7 +123,11 @@ export class SimNetwork {
       this.#observer.onLeaving(wire);
       if (!process.alive) return;
       wire.sent = true;
-      this.#send(wire, callFault, { goneSinceMs: () => overAtMs ?? process.diedAtMs, finish, fault });
+      this.#send(wire, callFault, {
+        goneSinceMs: () => overAtMs ?? process.diedAtMs,
+        finish,
+        fault,
+      });
     });
     return promise;
   }
@@ -134,12 +144,19 @@ export class SimNetwork {
     const { process } = wire;
     const wayMs = this.#random.int(1, 150);
     const backMs = this.#random.int(1, 150);
-    /** Sent bytes can arrive although their sender is gone; a reset connection discards most of them. */
+    /**
+     * Sent bytes can arrive although their sender is gone; a reset connection discards most of
+     * them.
+     */
     const survives = this.#random.chance(0.5);
     const answerWith = (answer: ApiAnswer): void => {
       process.after(backMs, () => {
         if (answer.body.length > bodyCapBytes)
-          return client.fault('cut_answer', `the answer is longer than ${bodyCapBytes} bytes`, answer);
+          return client.fault(
+            'cut_answer',
+            `the answer is longer than ${bodyCapBytes} bytes`,
+            answer,
+          );
         const body = Buffer.from(answer.body);
         client.finish({ kind: 'answer', http: answer.status, headers: answer.headers, body });
       });
@@ -148,8 +165,14 @@ export class SimNetwork {
       const [waitMs, row, text] = lostEnds[end];
       process.after(Math.max(ms, waitMs), () => client.fault(row(), text));
     };
-    process.after(responseMs, () => client.fault('headers_timeout', `no answer within ${responseMs} ms`));
-    const arrive = (delayMs: number, processMs: number, then: (answer: ApiAnswer) => void): void => {
+    process.after(responseMs, () =>
+      client.fault('headers_timeout', `no answer within ${responseMs} ms`),
+    );
+    const arrive = (
+      delayMs: number,
+      processMs: number,
+      then: (answer: ApiAnswer) => void,
+    ): void => {
       this.#time.after(delayMs, () => {
         const goneSinceMs = client.goneSinceMs();
         if (goneSinceMs !== null) {
@@ -178,16 +201,23 @@ export class SimNetwork {
         arrive(wayMs, usualMs, (answer) => {
           first = answer;
         });
-        // Of any other refusal of the second copy nobody could know that the first one was processed.
+        // Of any other refusal of the second copy nobody could know that the first one was
+        // processed.
         return arrive(wayMs + this.#random.int(1, 2000), usualMs, (answer) =>
-          answerWith(first !== null && answer.status >= 400 && !byState.test(answer.body) ? first : answer),
+          answerWith(
+            first !== null && answer.status >= 400 && !byState.test(answer.body) ? first : answer,
+          ),
         );
       }
       case 'lost_request':
         return lose(callFault.end, wayMs);
       case 'late_request':
         lose(callFault.end, wayMs);
-        return arrive(Math.max(wayMs, lostEnds[callFault.end][0]) + callFault.lateMs, usualMs, () => undefined);
+        return arrive(
+          Math.max(wayMs, lostEnds[callFault.end][0]) + callFault.lateMs,
+          usualMs,
+          () => undefined,
+        );
       case 'lost_answer':
         return arrive(wayMs, usualMs, (answer) => {
           if (callFault.end === 'cut')
@@ -211,7 +241,8 @@ export class SimNetwork {
     if (first === undefined || call.method !== 'GET') return null;
     const ageMs = this.#time.nowMs - first.atMs;
     // A process that has just started knows no time of the API.
-    if (mark === 'date') return ageMs > 5000 && (this.#dated.get(process) ?? 0) > 9 ? first.answer : null;
+    if (mark === 'date')
+      return ageMs > 5000 && (this.#dated.get(process) ?? 0) > 9 ? first.answer : null;
     const header = mark === 'age' ? { age: String(Math.ceil(ageMs / 1000)) } : { 'x-cache': 'HIT' };
     // Some caches date what they repeat: then only the header shows it.
     const date = new Date(wallStartMs + this.#time.nowMs).toUTCString();
@@ -226,7 +257,8 @@ export class SimNetwork {
     const date = new Date(wallStartMs + this.#time.nowMs).toUTCString();
     const shown = { ...answer, headers: { date, ...answer.headers } };
     const { path } = wire.call;
-    if (!this.#firstAnswers.has(path)) this.#firstAnswers.set(path, { atMs: this.#time.nowMs, answer: shown });
+    if (!this.#firstAnswers.has(path))
+      this.#firstAnswers.set(path, { atMs: this.#time.nowMs, answer: shown });
     this.#dated.set(wire.process, (this.#dated.get(wire.process) ?? 0) + 1);
     then(shown);
   }

@@ -6,7 +6,15 @@ import type { ApiCall } from './api-call.ts';
 import type { SimWorker } from './sim-worker.ts';
 import type { Invariant } from './invariants.ts';
 
-export type OperatorAction = 'hold' | 'release' | 'cancel' | 'retry' | 'resolve' | 'reorder' | 'pause' | 'resume';
+export type OperatorAction =
+  | 'hold'
+  | 'release'
+  | 'cancel'
+  | 'retry'
+  | 'resolve'
+  | 'reorder'
+  | 'pause'
+  | 'resume';
 
 /** An action of the operator, on one of the entries that exist at that time, or on a scope. */
 export interface OperatorActionPlan {
@@ -43,8 +51,9 @@ const inFlightMs = 2000;
 const audited = { actor: 'operator', reason: 'drawn by the simulation' } as const;
 
 /**
- * The person who acts on the command line, through the code that it uses. Before resolving an order the operator looks it
- * up at the supplier, and enters the truth. A command counts as done when it is sent, whether or not an answer comes.
+ * The person who acts on the command line, through the code that it uses. Before resolving an order
+ * the operator looks it up at the supplier, and enters the truth. A command counts as done when it
+ * is sent, whether or not an answer comes.
  */
 export class SimOperator {
   /** References on which the operator has acted. */
@@ -78,7 +87,10 @@ export class SimOperator {
     onResumed: (scope: string) => void;
     /** Whether the oracle can still judge this line when it is re-ordered now. */
     mayReorder: (line: string, hasRules: boolean) => boolean;
-    /** Whether the supplier has an order for this line under a reference that the outbox does not know. */
+    /**
+     * Whether the supplier has an order for this line under a reference that the outbox does not
+     * know.
+     */
     isSoldElsewhere: (line: string, known: ReadonlySet<string>) => boolean;
   }) {
     this.#disk = options.disk;
@@ -105,13 +117,17 @@ export class SimOperator {
 
   /** The outbox is lost, and the actions on it with it. Only the re-orders still count. */
   forget(): void {
-    for (const asked of [this.touched, this.cancelled, this.resolved, this.#held, this.#paused]) asked.clear();
+    for (const asked of [this.touched, this.cancelled, this.resolved, this.#held, this.#paused])
+      asked.clear();
   }
 
   act(worker: SimWorker, plan: OperatorActionPlan): void {
-    if (plan.action === 'pause' || plan.action === 'resume') return this.#scope(worker, plan.action, plan.scope);
+    if (plan.action === 'pause' || plan.action === 'resume')
+      return this.#scope(worker, plan.action, plan.scope);
     const states = plan.pick < 0.9 ? suitableStates[plan.action] : undefined;
-    const targets = this.#targets().filter((it) => states === undefined || states.includes(it.state));
+    const targets = this.#targets().filter(
+      (it) => states === undefined || states.includes(it.state),
+    );
     const target = targets[Math.floor(plan.pick * 1000) % Math.max(1, targets.length)];
     if (target !== undefined) this.#entry(worker, plan.action, target);
   }
@@ -149,7 +165,11 @@ export class SimOperator {
     });
   }
 
-  #entry(worker: SimWorker, action: Exclude<OperatorAction, 'pause' | 'resume'>, target: Target): void {
+  #entry(
+    worker: SimWorker,
+    action: Exclude<OperatorAction, 'pause' | 'resume'>,
+    target: Target,
+  ): void {
     const { reference } = target;
     const command = this.#commandFor(action, target);
     if (command === null) return;
@@ -157,7 +177,8 @@ export class SimOperator {
     this.#held.delete(reference);
     if (action === 'cancel') this.cancelled.add(reference);
     if (action === 'resolve') this.resolved.add(reference);
-    if (action === 'reorder') this.#reorders.set(target.line, (this.#reorders.get(target.line) ?? 0) + 1);
+    if (action === 'reorder')
+      this.#reorders.set(target.line, (this.#reorders.get(target.line) ?? 0) + 1);
     this.#command(worker, command, () => {
       this.#coverage.hit(`act ${action} ${target.state}`);
       // A cancel is sent without a reference, so it is not checked.
@@ -165,14 +186,22 @@ export class SimOperator {
     });
   }
 
-  #commandFor(action: Exclude<OperatorAction, 'pause' | 'resume'>, target: Target): StoreCommand | null {
+  #commandFor(
+    action: Exclude<OperatorAction, 'pause' | 'resume'>,
+    target: Target,
+  ): StoreCommand | null {
     const { reference } = target;
     if (action === 'reorder') {
       if (!this.#mayReorder(target.line, target.rules !== '{}')) return null;
       return { action, reference, confirm: reference, ...audited };
     }
     if (action !== 'resolve') return { action, reference, ...audited };
-    const resolve = { action, reference, note: 'seen in the list of the supplier', ...audited } as const;
+    const resolve = {
+      action,
+      reference,
+      note: 'seen in the list of the supplier',
+      ...audited,
+    } as const;
     const iccids: string[] = [];
     if (target.operation === 'esim_cancel') {
       const cancelled = this.#ledger.esims.get(target.iccid ?? '')?.state === 'cancelled';
@@ -188,13 +217,17 @@ export class SimOperator {
     const isBack = order.state === 'refunded' || order.shownAsRefunded;
     if (isBack) return { ...resolve, iccids, as: 'refunded', orderNumber: order.number };
     // Of every other order the list of the supplier shows the units.
-    const shown = /[02468]$/.test(order.number) && target.operation !== 'esim_topup' ? order.units : [];
-    const units = shown.map((unit) => (target.operation === 'esim_order' ? { iccid: unit } : { code: unit }));
+    const shown =
+      /[02468]$/.test(order.number) && target.operation !== 'esim_topup' ? order.units : [];
+    const units = shown.map((unit) =>
+      target.operation === 'esim_order' ? { iccid: unit } : { code: unit },
+    );
     return { ...resolve, iccids, units, as: 'fulfilled', orderNumber: order.number };
   }
 
   #command(worker: SimWorker, command: StoreCommand, onDone: () => void): void {
-    const subject = 'scope' in command ? command.scope : 'reference' in command ? command.reference : '';
+    const subject =
+      'scope' in command ? command.scope : 'reference' in command ? command.reference : '';
     this.#trace(
       `the operator asks to ${command.action} ${subject}${command.action === 'resolve' ? ` as ${command.as}` : ''}`,
     );
@@ -207,7 +240,9 @@ export class SimOperator {
         const code = error instanceof Error && 'code' in error ? String(error.code) : '';
         this.#trace(`refused: ${command.action} ${subject}: ${String(error)}`);
         if (
-          !['REFUSED', 'NOT_FOUND', 'INVALID_INPUT', 'DATABASE_WRITE_FAILED', 'DISK_FULL'].includes(code) &&
+          !['REFUSED', 'NOT_FOUND', 'INVALID_INPUT', 'DATABASE_WRITE_FAILED', 'DISK_FULL'].includes(
+            code,
+          ) &&
           !code.startsWith('SQLITE_')
         )
           this.#violate('I0', `${command.action} of ${subject} failed: ${String(error)}`);
@@ -217,7 +252,8 @@ export class SimOperator {
 
   /** Called before a call that spends money is sent. */
   onLeaving(call: ApiCall, subject: string): void {
-    if (this.#held.has(subject)) this.#violate('I21', `${subject} was sent although the operator holds it`);
+    if (this.#held.has(subject))
+      this.#violate('I21', `${subject} was sent although the operator holds it`);
     for (const [scope, sinceMs] of this.#paused) {
       if (this.#nowMs() - sinceMs > inFlightMs && this.#isIn(scope, call))
         this.#violate('I21', `${subject} was sent although the operator paused ${scope}`);

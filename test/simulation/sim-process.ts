@@ -1,7 +1,10 @@
 import type { Clock } from '../../src/core/clock.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** The clocks of the machine. A power loss restarts the monotonic clock; the wall clock can jump at any time. */
+/**
+ * The clocks of the machine. A power loss restarts the monotonic clock; the wall clock can jump at
+ * any time.
+ */
 export interface MachineClocks {
   bootId: string | undefined;
   bootedAtMs: number;
@@ -15,8 +18,9 @@ function never<T>(): Promise<T> {
 }
 
 /**
- * One process of the worker, from its start to its stop or crash. Every effect on the world goes through `port`, and the
- * world can kill the process before or after any port call. A dead process has no effect any more.
+ * One process of the worker, from its start to its stop or crash. Every effect on the world goes
+ * through `port`, and the world can kill the process before or after any port call. A dead process
+ * has no effect any more.
  */
 export class SimProcess implements Clock {
   readonly number: number;

@@ -23,8 +23,8 @@ export interface Receiver {
 }
 
 /**
- * The network between the worker and the receivers of results, by their origins. A call may be processed although its sender has
- * given it up, or is dead.
+ * The network between the worker and the receivers of results, by their origins. A call may be
+ * processed although its sender has given it up, or is dead.
  */
 export class SimReceivers {
   readonly #time: VirtualTime;
@@ -56,13 +56,19 @@ export class SimReceivers {
       if (receiver === undefined) throw new Error(`nobody receives results at ${origin}`);
       return {
         request: (call) =>
-          process.port(`${receiver.kind}.${call.method.toLowerCase()}`, () => this.#exchange(receiver, call, process)),
+          process.port(`${receiver.kind}.${call.method.toLowerCase()}`, () =>
+            this.#exchange(receiver, call, process),
+          ),
         destroy: async () => undefined,
       };
     };
   }
 
-  #exchange(receiver: Receiver, call: OutgoingRequest, process: SimProcess): Promise<IncomingAnswer> {
+  #exchange(
+    receiver: Receiver,
+    call: OutgoingRequest,
+    process: SimProcess,
+  ): Promise<IncomingAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingAnswer>();
     const fault = receiver.leaves(call, process);
     let isOpen = true;
@@ -71,7 +77,8 @@ export class SimReceivers {
       isOpen = false;
       call.signal.removeEventListener('abort', giveUp);
       receiver.answered(call, process, reply);
-      if (reply === null) reject(Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }));
+      if (reply === null)
+        reject(Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }));
       else resolve(answerOf(reply));
     };
     const giveUp = (): void => end(null);
@@ -106,7 +113,9 @@ export class SimReceivers {
         this.#underWay -= 1;
         if (!client.isOpen() && !survives && fault.kind !== 'late') return;
         const reply = receiver.process(call);
-        this.#trace(`${receiver.kind} ${call.method} ${call.path} ${call.body ?? ''} -> ${reply.status}`);
+        this.#trace(
+          `${receiver.kind} ${call.method} ${call.path} ${call.body ?? ''} -> ${reply.status}`,
+        );
         then(reply);
       });
     };
@@ -116,7 +125,9 @@ export class SimReceivers {
       case 'slow':
         return arrive(wayMs + fault.ms, answer);
       case 'refuse':
-        this.#trace(`${receiver.kind} ${call.method} ${call.path} is refused: ${fault.reply.status}`);
+        this.#trace(
+          `${receiver.kind} ${call.method} ${call.path} is refused: ${fault.reply.status}`,
+        );
         return answer(fault.reply);
       case 'lost':
         return answer(null);

@@ -44,7 +44,8 @@ export class SimSinks {
     // With a random source of its own, so that the other parts of a run stay the same.
     const random = new SeededRandom(plan.seed ^ 0x3779b97f);
     this.shops = sinks.shops.map(
-      (shop) => new SimWrittenShop({ plan: shop, time, random: random.fork(), faultsOffMs, violate }),
+      (shop) =>
+        new SimWrittenShop({ plan: shop, time, random: random.fork(), faultsOffMs, violate }),
     );
     this.endpoints = sinks.endpoints.map(
       (endpoint) =>
@@ -59,7 +60,8 @@ export class SimSinks {
         }),
     );
     this.#network = new SimReceivers({ time, random: random.fork(), trace });
-    for (const receiver of [...this.shops, ...this.endpoints]) this.#network.add(receiver.origin, receiver);
+    for (const receiver of [...this.shops, ...this.endpoints])
+      this.#network.add(receiver.origin, receiver);
   }
 
   /** The sinks as the outbox knows them. */
@@ -68,7 +70,10 @@ export class SimSinks {
       { name: 'folder', sources: null },
       { name: 'csv', sources: null },
       ...this.endpoints.map(({ plan }) => ({ name: callbackSinkName(plan.name), sources: null })),
-      ...this.shops.map(({ settings }) => ({ name: writeBackName(settings), sources: [settings.source] })),
+      ...this.shops.map(({ settings }) => ({
+        name: writeBackName(settings),
+        sources: [settings.source],
+      })),
     ];
   }
 
@@ -79,14 +84,29 @@ export class SimSinks {
     return [
       ...this.endpoints.map(({ plan, settings }) => {
         const { retryTimeScale } = plan.troubles;
-        const deps = { endpoint: plan.name, receiver: () => settings, clock, version: '0', retryTimeScale, connect };
+        const deps = {
+          endpoint: plan.name,
+          receiver: () => settings,
+          clock,
+          version: '0',
+          retryTimeScale,
+          connect,
+        };
         return callbackSink(deps);
       }),
       ...this.shops.map(({ plan, settings }) => {
         const { retryTimeScale } = plan.troubles;
-        // As read-back does, which holds the connection all the time: its pace and its waits last from one result to the next.
+        // As read-back does, which holds the connection all the time: its pace and its waits last
+        // from one result to the next.
         if (isConnected(settings)) connections.connect(settings);
-        const deps = { shop: () => settings, store: store.storefronts, connections, clock, logger, retryTimeScale };
+        const deps = {
+          shop: () => settings,
+          store: store.storefronts,
+          connections,
+          clock,
+          logger,
+          retryTimeScale,
+        };
         return new ShopWriteBack(writeBackName(settings), deps);
       }),
     ];
@@ -104,6 +124,10 @@ export class SimSinks {
 
   /** Whether nothing is wrong any more with any of them, and nothing is on its way. */
   get done(): boolean {
-    return this.#time.nowMs >= this.#wellAtMs && this.#network.isQuiet && this.shops.every((shop) => shop.done);
+    return (
+      this.#time.nowMs >= this.#wellAtMs &&
+      this.#network.isQuiet &&
+      this.shops.every((shop) => shop.done)
+    );
   }
 }

@@ -17,7 +17,10 @@ import { lineName } from './stored-lines.ts';
 import { wallStartMs } from './virtual-time.ts';
 
 const secrets = { woocommerce: 'sim-secret-of-woo-1', shopify: 'sim-secret-of-shopify-1' } as const;
-const signatureHeaders = { woocommerce: 'x-wc-webhook-signature', shopify: 'x-shopify-hmac-sha256' } as const;
+const signatureHeaders = {
+  woocommerce: 'x-wc-webhook-signature',
+  shopify: 'x-shopify-hmac-sha256',
+} as const;
 
 const usualMap = join(import.meta.dirname, 'skus.csv');
 
@@ -43,7 +46,14 @@ const simulatedShops = (skuMap: string): readonly Shop[] => [
     secrets: [secrets.woocommerce],
     paidStatuses: ['processing', 'completed'],
   },
-  { ...shop, skuMap, platform: 'shopify', source: 'shopify', sites: [], secrets: [secrets.shopify] },
+  {
+    ...shop,
+    skuMap,
+    platform: 'shopify',
+    source: 'shopify',
+    sites: [],
+    secrets: [secrets.shopify],
+  },
 ];
 
 /** An order of a shop: its states so far, the newest last. */
@@ -75,9 +85,9 @@ const againMs = 20_000;
 const readBackEveryMs = 60_000;
 
 /**
- * Shops on WooCommerce and Shopify. Shopify repeats a webhook until it is answered 2xx; WooCommerce never does, so its
- * orders are read back. The part of read-back that calls a shop is not played: a run hands over the states that it would
- * find, as read-back does.
+ * Shops on WooCommerce and Shopify. Shopify repeats a webhook until it is answered 2xx; WooCommerce
+ * never does, so its orders are read back. The part of read-back that calls a shop is not played: a
+ * run hands over the states that it would find, as read-back does.
  */
 export class SimStorefront {
   readonly #plan: readonly ShopOrderPlan[];
@@ -115,7 +125,8 @@ export class SimStorefront {
   };
 
   begin(): void {
-    for (const written of this.#written) written.onWritten = (orderId) => this.#tellWritten(written, orderId);
+    for (const written of this.#written)
+      written.onWritten = (orderId) => this.#tellWritten(written, orderId);
     for (const plan of this.#plan) this.#soon(plan.atMs, () => this.#place(plan));
     if (this.#lostSku !== null) this.#loseSku(this.#lostSku);
     if (this.#plan.some(({ platform }) => platform === 'woocommerce')) this.#readAgain();
@@ -131,7 +142,9 @@ export class SimStorefront {
   }
 
   #loseSku({ sku, fromMs, untilMs }: NonNullable<IntakePlan['lostSku']>): void {
-    const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-skus-'));
+    const folder = mkdtempSync(
+      join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-skus-'),
+    );
     this.#folder = folder;
     const path = join(folder, 'skus.csv');
     const rows = readFileSync(usualMap, 'utf8').split('\n');
@@ -139,7 +152,8 @@ export class SimStorefront {
       writeFileSync(path, rows.filter((row) => !isLost || !row.startsWith(`${sku},`)).join('\n'));
       const writtenS = (this.#options.wallMs() - ageMs) / 1000;
       utimesSync(path, writtenS, writtenS);
-      if (ageMs === 0) this.#options.hit(isLost ? 'a SKU left the map' : 'a SKU is in the map again');
+      if (ageMs === 0)
+        this.#options.hit(isLost ? 'a SKU left the map' : 'a SKU is in the map again');
     };
     write(60_000, false);
     this.#soon(fromMs, () => write(0, true));
@@ -166,7 +180,8 @@ export class SimStorefront {
     const isWaiting = (order: Order): boolean => {
       const { plan, states } = order;
       const state = states.at(-1);
-      if (state?.status !== 'paid' || plan.oddity?.kind === 'near' || isTied(order, state)) return false;
+      if (state?.status !== 'paid' || plan.oddity?.kind === 'near' || isTied(order, state))
+        return false;
       return plan.lines.some((line) => {
         if (leftOf(line, state) === 0 || stored.find(line) !== undefined) return false;
         const flags = stored.openFlags(line);
@@ -200,7 +215,9 @@ export class SimStorefront {
     this.#orders.push(order);
     const { oddity, change, paidAfterMs } = plan;
     if (oddity?.kind === 'given_again')
-      this.#soon(paidAfterMs + 2 * (change?.afterMs ?? 0) + oddity.afterMs, () => this.#giveAgain(order));
+      this.#soon(paidAfterMs + 2 * (change?.afterMs ?? 0) + oddity.afterMs, () =>
+        this.#giveAgain(order),
+      );
     this.#enter(order, plan.paidAfterMs > 0 ? 'unpaid' : 'paid', new Map());
     if (plan.paidAfterMs > 0) this.#soon(plan.paidAfterMs, () => this.#pay(order));
     else this.#changeLater(order);
@@ -218,9 +235,15 @@ export class SimStorefront {
       const [first] = lines;
       const { kind } = change;
       if (kind === 'cancelled' || kind === 'refunded') this.#enter(order, kind, new Map());
-      else if (kind === 'raised' || kind === 'lowered' || kind === 'put_back') this.#edit(order, change);
+      else if (kind === 'raised' || kind === 'lowered' || kind === 'put_back')
+        this.#edit(order, change);
       else if (kind === 'address' || first === undefined) this.#enter(order, 'paid', new Map());
-      else this.#enter(order, 'paid', new Map([[first.lineId, kind === 'one_refunded' ? 1 : (first.quantity ?? 1)]]));
+      else
+        this.#enter(
+          order,
+          'paid',
+          new Map([[first.lineId, kind === 'one_refunded' ? 1 : (first.quantity ?? 1)]]),
+        );
     });
   }
 
@@ -229,7 +252,10 @@ export class SimStorefront {
     if (kind === 'put_back') this.#soon(afterMs, () => this.#enter(order, 'paid', new Map()));
   }
 
-  /** The shop gives the ids of an order to another sale, of one piece more. Where nothing was bought, that one is bought. */
+  /**
+   * The shop gives the ids of an order to another sale, of one piece more. Where nothing was
+   * bought, that one is bought.
+   */
   #giveAgain(order: Order): void {
     const { plan, isSettled } = order;
     const { stored } = this.#options;
@@ -240,9 +266,14 @@ export class SimStorefront {
     this.#enter(other, 'paid', new Map(), 1);
   }
 
-  /** What the worker wrote into an order is a new state of it, too: most of them are told by a webhook. */
+  /**
+   * What the worker wrote into an order is a new state of it, too: most of them are told by a
+   * webhook.
+   */
   #tellWritten({ kind }: SimWrittenShop, orderId: string): void {
-    const order = this.#orders.find(({ plan }) => plan.platform === kind && plan.lines[0]?.orderId === orderId);
+    const order = this.#orders.find(
+      ({ plan }) => plan.platform === kind && plan.lines[0]?.orderId === orderId,
+    );
     const last = order?.states.at(-1);
     if (order === undefined || last === undefined || this.#random.chance(0.3)) return;
     this.#options.hit(`webhook of a write ${kind}`);
@@ -250,7 +281,12 @@ export class SimStorefront {
   }
 
   /** The order is in a new state: the platform sends its webhooks. */
-  #enter(order: Order, status: ShopState['status'], refunded: ReadonlyMap<string, number>, more = 0): void {
+  #enter(
+    order: Order,
+    status: ShopState['status'],
+    refunded: ReadonlyMap<string, number>,
+    more = 0,
+  ): void {
     const { plan, states, isGivenAgain } = order;
     const modifiedS = this.#nowS();
     const paidS = states.find((state) => state.status === 'paid')?.paidS ?? modifiedS;
@@ -272,10 +308,13 @@ export class SimStorefront {
     const isNewest = order.sentS <= state.modifiedS;
     order.sentS = Math.max(order.sentS, state.modifiedS);
     this.#open += 1;
-    this.#options.http.send({ method: 'POST', path: `/webhooks/${platform}/main`, headers, body }, (answer) => {
-      this.#open -= 1;
-      this.#delivered(order, state, isNewest && order.sentS <= state.modifiedS, answer);
-    });
+    this.#options.http.send(
+      { method: 'POST', path: `/webhooks/${platform}/main`, headers, body },
+      (answer) => {
+        this.#open -= 1;
+        this.#delivered(order, state, isNewest && order.sentS <= state.modifiedS, answer);
+      },
+    );
   }
 
   /** @param isNewest no newer state can have reached the worker before this one was answered */
@@ -309,7 +348,13 @@ export class SimStorefront {
       const isNewest = order.sentS <= state.modifiedS;
       order.sentS = Math.max(order.sentS, state.modifiedS);
       handler
-        .take({ document, isTest: false, topic: null, isListed: true, refunds: Array.isArray(refunds) ? refunds : [] })
+        .take({
+          document,
+          isTest: false,
+          topic: null,
+          isListed: true,
+          refunds: Array.isArray(refunds) ? refunds : [],
+        })
         .then(
           () => {
             this.#options.hit(`read back ${state.status}`);
@@ -354,21 +399,32 @@ export class SimStorefront {
     const flags = stored.openFlags(line);
     const isMapped = plan.oddity?.kind !== 'near' && this.#lostSku?.sku !== mappedSku(line);
     if (flags.includes('unknown_sku') && isMapped)
-      violate('I24', `${lineName(line)} is flagged for its SKU, and the map has it in another spelling`);
-    if (flags.includes('unknown_sku')) hit(plan.oddity?.kind === 'near' ? 'odd order near' : 'sold without its SKU');
+      violate(
+        'I24',
+        `${lineName(line)} is flagged for its SKU, and the map has it in another spelling`,
+      );
+    if (flags.includes('unknown_sku'))
+      hit(plan.oddity?.kind === 'near' ? 'odd order near' : 'sold without its SKU');
     if (plan.oddity?.kind === 'sold_before') {
       hit('odd order sold_before');
       if (stored.flagsOfShop(source, 'old_sale') !== 1)
-        violate('I24', `${lineName(line)} was sold before the shop was connected, and no row says so`);
+        violate(
+          'I24',
+          `${lineName(line)} was sold before the shop was connected, and no row says so`,
+        );
       return;
     }
     if (isOld || stored.isFlagged(line)) return;
     // The map lost the SKU before the worker knew that it is ours.
-    if (this.#lostSku?.sku === mappedSku(line) && !stored.wasMapped(source, this.#lostSku.sku)) return;
+    if (this.#lostSku?.sku === mappedSku(line) && !stored.wasMapped(source, this.#lostSku.sku))
+      return;
     violate('I24', `${lineName(line)} is paid, confirmed, not in the outbox and not flagged`);
   }
 
-  /** Whether a line must not be bought in any state of its order: its SKU is almost one of the map, or it is an old sale. */
+  /**
+   * Whether a line must not be bought in any state of its order: its SKU is almost one of the map,
+   * or it is an old sale.
+   */
   #isNotOurs(line: AcceptableLine, { oddity, lines }: ShopOrderPlan): boolean {
     return oddity?.kind === 'sold_before' || (oddity?.kind === 'near' && line === lines[0]);
   }
@@ -380,7 +436,10 @@ export class SimStorefront {
     const left = leftOf(line, state);
     if (found === undefined) return this.#checkNotStored(line, state);
     if (this.#isNotOurs(line, plan))
-      violate('I25', `${lineName(line)} is in the outbox, and ${plan.oddity?.kind}: it must not be bought`);
+      violate(
+        'I25',
+        `${lineName(line)} is in the outbox, and ${plan.oddity?.kind}: it must not be bought`,
+      );
     if (plan.oddity !== undefined) hit(`odd order ${plan.oddity.kind}`);
     if (state.status === 'unpaid') return;
     const [first, ...others] = stored.entries(line);
@@ -388,11 +447,16 @@ export class SimStorefront {
     if (left === 0) return this.#takenBack(line, first.reference, first.state, first.attempts);
     const isUntouched = first.state === 'pending' && first.attempts === 0 && others.length === 0;
     if (isUntouched && found.quantity !== left && !stored.isFlagged(line))
-      violate('I26', `${lineName(line)} would be bought ${found.quantity} times, and the shop has ${left} left`);
+      violate(
+        'I26',
+        `${lineName(line)} would be bought ${found.quantity} times, and the shop has ${left} left`,
+      );
     this.#checkEdited(line, state, found.quantity ?? 1);
   }
 
-  /** The order has more or fewer pieces than were bought: the operator is told, until it fits again. */
+  /**
+   * The order has more or fewer pieces than were bought: the operator is told, until it fits again.
+   */
   #checkEdited(line: AcceptableLine, state: ShopState, bought: number): void {
     const { stored, violate, hit, isTouched } = this.#options;
     const { kind } = state.plan.change ?? {};
@@ -401,17 +465,34 @@ export class SimStorefront {
     const [first] = entries;
     const isUnsent = entries.length === 1 && first?.state === 'pending' && first.attempts === 0;
     if (isUnsent && bought !== leftOf(line, state) && !isTouched(first.reference))
-      violate('I26', `${lineName(line)} was not sent, and ${bought} would be bought, not ${leftOf(line, state)}`);
-    if (entries.some(({ reference, state: is }) => is === 'held' || overStates.has(is) || isTouched(reference))) return;
-    const changes = ['changed_after_purchase', 'refunded_in_storefront', 'two_states_in_one_second'];
+      violate(
+        'I26',
+        `${lineName(line)} was not sent, and ${bought} would be bought, not ${leftOf(line, state)}`,
+      );
+    if (
+      entries.some(
+        ({ reference, state: is }) => is === 'held' || overStates.has(is) || isTouched(reference),
+      )
+    )
+      return;
+    const changes = [
+      'changed_after_purchase',
+      'refunded_in_storefront',
+      'two_states_in_one_second',
+    ];
     const isTold = stored.openFlags(line).some((code) => changes.includes(code));
     const left = leftOf(line, state);
     hit(`edited order ${kind} ${bought === left ? 'fits' : 'does not fit'}`);
     if (bought !== left && !isTold)
-      violate('I26', `${lineName(line)} was bought ${bought} times, the shop has ${left} left, and nobody is told`);
+      violate(
+        'I26',
+        `${lineName(line)} was bought ${bought} times, the shop has ${left} left, and nobody is told`,
+      );
     if (
       bought === left &&
-      stored.openFlags(line).some((code) => code !== 'two_states_in_one_second' && changes.includes(code))
+      stored
+        .openFlags(line)
+        .some((code) => code !== 'two_states_in_one_second' && changes.includes(code))
     )
       violate('I26', `${lineName(line)} was bought as the shop has it, and is flagged as changed`);
   }
@@ -429,7 +510,10 @@ export class SimStorefront {
       );
   }
 
-  /** Of an order and its copy, each line is bought once, unless the operator decided that both are purchases. */
+  /**
+   * Of an order and its copy, each line is bought once, unless the operator decided that both are
+   * purchases.
+   */
   #checkCopy({ oddity, lines }: ShopOrderPlan): void {
     if (oddity?.kind !== 'copy') return;
     const { stored, violate, hit, isSold, isTouched } = this.#options;
@@ -438,14 +522,22 @@ export class SimStorefront {
       const other = original?.lines[index];
       if (other === undefined) continue;
       const both = [line, other].map((one) => stored.entries(one));
-      const isDecided = both.flat().some((row) => isTouched(row.reference) || overStates.has(row.state));
+      const isDecided = both
+        .flat()
+        .some((row) => isTouched(row.reference) || overStates.has(row.state));
       if (isDecided) hit(`copy ${oddity.by} decided`);
-      if (isDecided || !both.every((rows) => rows.some(({ reference }) => isSold(reference)))) continue;
-      violate('I1', `${lineName(line)} and ${lineName(other)} are one purchase (${oddity.by}), and both were bought`);
+      if (isDecided || !both.every((rows) => rows.some(({ reference }) => isSold(reference))))
+        continue;
+      violate(
+        'I1',
+        `${lineName(line)} and ${lineName(other)} are one purchase (${oddity.by}), and both were bought`,
+      );
     }
   }
 
-  /** Lines in the outbox count as acknowledged at the end, with the quantity that the shop has left. */
+  /**
+   * Lines in the outbox count as acknowledged at the end, with the quantity that the shop has left.
+   */
   acknowledgeStored(): void {
     const { stored, violate, onAcknowledged } = this.#options;
     for (const { plan, states, isGivenAgain } of this.#orders) {
@@ -455,10 +547,18 @@ export class SimStorefront {
         const found = stored.find(line);
         if (found === undefined) continue;
         if (this.#isNotOurs(line, plan))
-          violate('I25', `${lineName(line)} is in the outbox, and ${plan.oddity?.kind}: it must not be bought`);
+          violate(
+            'I25',
+            `${lineName(line)} is in the outbox, and ${plan.oddity?.kind}: it must not be bought`,
+          );
         if (this.#mustStayOut.has(lineName(line)))
-          violate('I26', `${lineName(line)} is in the outbox, and the shop had taken it back before`);
-        const possible = states.map((state) => piecesOf(line, state) - (state.refunded.get(line.lineId) ?? 0));
+          violate(
+            'I26',
+            `${lineName(line)} is in the outbox, and the shop had taken it back before`,
+          );
+        const possible = states.map(
+          (state) => piecesOf(line, state) - (state.refunded.get(line.lineId) ?? 0),
+        );
         if (!possible.includes(found.quantity ?? 1))
           violate('I25', `${lineName(line)} is in the outbox with the quantity ${found.quantity}`);
         const paid = states.some(({ status }) => status === 'paid');

@@ -8,9 +8,14 @@ import type { VirtualTime } from './virtual-time.ts';
 export interface Upload {
   readonly plan: FilePlan;
   readonly text: string;
-  /** When its bytes and its name were on the disk, and its sender believed that it is done; null: not yet. */
+  /**
+   * When its bytes and its name were on the disk, and its sender believed that it is done; null:
+   * not yet.
+   */
   doneAtMs: number | null;
-  /** A late writer continued after a restart of the worker, which then does not know that it may. */
+  /**
+   * A late writer continued after a restart of the worker, which then does not know that it may.
+   */
   unwatched: boolean;
 }
 
@@ -32,8 +37,8 @@ export function linesIn(upload: Upload, length: number): readonly SentLine[] {
 }
 
 /**
- * Puts order files into the inbox, as the programs of shops do. When the machine loses power during an upload, the
- * sender notices it and uploads all of it again.
+ * Puts order files into the inbox, as the programs of shops do. When the machine loses power during
+ * an upload, the sender notices it and uploads all of it again.
  */
 export class SimUploader {
   readonly uploads = new Map<SimFile, Upload>();
@@ -71,7 +76,10 @@ export class SimUploader {
     }
   }
 
-  /** A worker may have read the first part of a late file, and notices the rest for a while after it. */
+  /**
+   * A worker may have read the first part of a late file, and notices the rest for a while after
+   * it.
+   */
   get done(): boolean {
     const isFresh = ({ plan, doneAtMs }: Upload): boolean =>
       plan.style === 'late' && doneAtMs !== null && doneAtMs > this.#time.nowMs - watchedMs;
@@ -85,7 +93,10 @@ export class SimUploader {
   /** A worker that starts does not know which files of the archive are still written to. */
   workerIsGone(): void {
     for (const upload of this.uploads.values())
-      if (upload.plan.style === 'late' && (upload.doneAtMs ?? this.#time.nowMs) > this.#time.nowMs - watchedMs)
+      if (
+        upload.plan.style === 'late' &&
+        (upload.doneAtMs ?? this.#time.nowMs) > this.#time.nowMs - watchedMs
+      )
         upload.unwatched = true;
   }
 

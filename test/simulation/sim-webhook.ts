@@ -13,7 +13,14 @@ const secret = Buffer.from('sim-secret-of-the-erp-system');
 
 export const webhookCallers = {
   listen: { host: '127.0.0.1', port: 0 },
-  tokens: [{ name: 'shop', secrets: [token], scopes: ['post', 'read', 'cancel'], sources: ['shop', 'sim', 'test'] }],
+  tokens: [
+    {
+      name: 'shop',
+      secrets: [token],
+      scopes: ['post', 'read', 'cancel'],
+      sources: ['shop', 'sim', 'test'],
+    },
+  ],
   standardWebhooks: [{ name: 'erp', secret: `whsec_${secret.toString('base64')}`, source: null }],
   limits: {
     bodyBytes: 1_048_576,
@@ -49,10 +56,16 @@ export interface SenderOptions {
   readonly isTouched: (reference: string) => boolean;
 }
 
-/** How long a sender waits before it sends again what was not answered, or answered by an error of the worker. */
+/**
+ * How long a sender waits before it sends again what was not answered, or answered by an error of
+ * the worker.
+ */
 const againMs = 15_000;
 
-/** Programs of shops that post orders over HTTP, again until they are answered, and cancel some of them. */
+/**
+ * Programs of shops that post orders over HTTP, again until they are answered, and cancel some of
+ * them.
+ */
 export class SimWebhook {
   readonly #plan: readonly RequestPlan[];
   readonly #options: SenderOptions;
@@ -67,7 +80,8 @@ export class SimWebhook {
     const { time } = this.#options;
     for (const plan of this.#plan) {
       for (const atMs of [plan.atMs, ...plan.againAtMs]) this.#soon(atMs, () => this.#post(plan));
-      if (plan.cancelAtMs !== null) time.after(0, () => this.#soon(plan.cancelAtMs ?? 0, () => this.#cancel(plan)));
+      if (plan.cancelAtMs !== null)
+        time.after(0, () => this.#soon(plan.cancelAtMs ?? 0, () => this.#cancel(plan)));
     }
   }
 
@@ -102,7 +116,9 @@ export class SimWebhook {
       'content-type': 'application/json',
       ...this.#proofOf(plan, body),
     };
-    this.#send({ method: 'POST', path: '/v1/orders', headers, body }, (answer) => this.#posted(plan, answer));
+    this.#send({ method: 'POST', path: '/v1/orders', headers, body }, (answer) =>
+      this.#posted(plan, answer),
+    );
   }
 
   #posted(plan: RequestPlan, { status, json }: SimAnswer): void {
@@ -114,12 +130,14 @@ export class SimWebhook {
     if (status === 200 || status === 202) {
       if (isWrong || plan.proof === 'forged')
         return violate('I24', `${name} has a mistake, and was answered ${status}`);
-      if (stored.inTransaction) return violate('I24', `${name} was answered ${status} before the end of a commit`);
+      if (stored.inTransaction)
+        return violate('I24', `${name} was answered ${status} before the end of a commit`);
       return this.#accepted(plan.lines, name, json);
     }
     if (plan.proof === 'forged' && status === 401) return;
     // Its signature is old, or the worker does not know yet that its clock was set.
-    if (plan.proof === 'signature' && status === 401) return this.#soon(againMs, () => this.#post(plan));
+    if (plan.proof === 'signature' && status === 401)
+      return this.#soon(againMs, () => this.#post(plan));
     if (status === 409 && plan.lines.some((sent) => this.#differs(sent, plan.lines.length))) return;
     if (status === 422 && isWrong) return;
     violate('I24', `${name} was answered ${status}: ${JSON.stringify(json).slice(0, 300)}`);
@@ -130,16 +148,26 @@ export class SimWebhook {
     const key = proof === 'forged' ? Buffer.concat([secret, Buffer.of(1)]) : secret;
     const id = 'msg_of_the_erp';
     const timestamp = String(Math.floor(this.#options.wallMs() / 1000));
-    const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-    return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+    const signature = createHmac('sha256', key)
+      .update(`${id}.${timestamp}.${body}`)
+      .digest('base64');
+    return {
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    };
   }
 
-  /** What was accepted under the name of this line has another content, or its order other lines. */
+  /**
+   * What was accepted under the name of this line has another content, or its order other lines.
+   */
   #differs({ line }: SentLine, count: number): boolean {
     const { stored } = this.#options;
     const found = stored.find(line);
     if (found === undefined) return stored.linesOf(line.source, line.orderId).length > 0;
-    return found.quantity !== line.quantity || stored.linesOf(line.source, line.orderId).length !== count;
+    return (
+      found.quantity !== line.quantity || stored.linesOf(line.source, line.orderId).length !== count
+    );
   }
 
   #accepted(lines: readonly SentLine[], name: string, json: SimAnswer['json']): void {
@@ -147,16 +175,25 @@ export class SimWebhook {
     const text = JSON.stringify(json);
     for (const { line } of lines) {
       const found: StoredLine | undefined = stored.find(line);
-      if (found === undefined) violate('I24', `${lineName(line)} was acknowledged, and is not in the outbox`);
+      if (found === undefined)
+        violate('I24', `${lineName(line)} was acknowledged, and is not in the outbox`);
       else if (found.quantity !== line.quantity)
-        violate('I25', `${lineName(line)} was acknowledged, and its first content, which differs, stays`);
+        violate(
+          'I25',
+          `${lineName(line)} was acknowledged, and its first content, which differs, stays`,
+        );
       else if (!text.includes(`"${found.reference}"`))
-        violate('I25', `${lineName(line)} was acknowledged under another reference than ${found.reference}`);
+        violate(
+          'I25',
+          `${lineName(line)} was acknowledged under another reference than ${found.reference}`,
+        );
       else onAcknowledged(line, found.reference);
     }
     const [first] = lines;
-    const count = first === undefined ? 0 : stored.linesOf(first.line.source, first.line.orderId).length;
-    if (count !== lines.length) violate('I25', `${name} has ${lines.length} lines, and the outbox has ${count}`);
+    const count =
+      first === undefined ? 0 : stored.linesOf(first.line.source, first.line.orderId).length;
+    if (count !== lines.length)
+      violate('I25', `${name} has ${lines.length} lines, and the outbox has ${count}`);
   }
 
   /** What is cancelled at the end was taken back, although the answer may have been lost. */
@@ -165,7 +202,8 @@ export class SimWebhook {
     for (const { lines, cancelAtMs } of this.#plan) {
       if (cancelAtMs === null) continue;
       for (const { line } of lines)
-        for (const { reference, state } of stored.entries(line)) if (state === 'cancelled') onTakenBack(reference);
+        for (const { reference, state } of stored.entries(line))
+          if (state === 'cancelled') onTakenBack(reference);
     }
   }
 
@@ -185,7 +223,8 @@ export class SimWebhook {
       const entries = plan.lines.flatMap(({ line }) => stored.entries(line).slice(0, 1));
       for (const { reference, state } of entries) {
         if (state === 'cancelled') onTakenBack(reference);
-        else if (!isOver(state)) violate('I26', `DELETE ${path} was answered 200, and ${reference} is ${state}`);
+        else if (!isOver(state))
+          violate('I26', `DELETE ${path} was answered 200, and ${reference} is ${state}`);
       }
     });
   }

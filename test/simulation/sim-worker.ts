@@ -112,7 +112,8 @@ export class SimWorker {
       progressEveryMs: 10_000,
     };
     const file = this.#world.progress;
-    const progress = file === null ? null : (await noticeOlderCopy(outbox, { store, file })).progress;
+    const progress =
+      file === null ? null : (await noticeOlderCopy(outbox, { store, file })).progress;
     progress?.start();
     const incarnationId = await store.beginIncarnation({
       bootId: clock.bootId ?? null,
@@ -128,8 +129,12 @@ export class SimWorker {
       answerTimes: { monoMs: () => clock.monoMs(), onAnswer: () => undefined },
     });
     const sinks = this.#world.sinksOf(process, { clock, logger, store });
-    // The jitter of probes changes no order of events: it takes nothing from the numbers of the run.
-    const deliveries = new WriteBack({ store, clock, random: () => 0.5, logger, maxIdleDelayMs }, sinks);
+    // The jitter of probes changes no order of events: it takes nothing from the numbers of the
+    // run.
+    const deliveries = new WriteBack(
+      { store, clock, random: () => 0.5, logger, maxIdleDelayMs },
+      sinks,
+    );
     const policy = {
       inFlightWindowMs: settings.inFlightWindowMs,
       referenceExpiryMs: settings.referenceExpiryMs,
@@ -166,7 +171,8 @@ export class SimWorker {
         maxIdleDelayMs,
       },
     );
-    for (const failed of [dispatcher.failed, deliveries.failed, follower.loop.failed]) this.#report(failed);
+    for (const failed of [dispatcher.failed, deliveries.failed, follower.loop.failed])
+      this.#report(failed);
     await deliveries.start();
     await dispatcher.start();
     follower.loop.start();
@@ -204,7 +210,10 @@ export class SimWorker {
   async accept(batch: IntakeBatch): Promise<readonly AcceptedLine[]> {
     if (this.#parts === null) throw new Error('the worker has not started');
     const { store, dispatcher, deliveries } = this.#parts;
-    const accepted = await store.intake.acceptBatch({ ...batch, nowMs: this.#clock?.wallMs() ?? batch.nowMs });
+    const accepted = await store.intake.acceptBatch({
+      ...batch,
+      nowMs: this.#clock?.wallMs() ?? batch.nowMs,
+    });
     dispatcher.notify();
     deliveries.notify();
     return accepted;
@@ -236,7 +245,9 @@ export class SimWorker {
   }
 
   /** The configuration changed: uses the new limits, as a reload does. */
-  async reload(changed: Pick<WorkerSettings, 'concurrency' | 'maxUnknownOutcomes' | 'limits'>): Promise<void> {
+  async reload(
+    changed: Pick<WorkerSettings, 'concurrency' | 'maxUnknownOutcomes' | 'limits'>,
+  ): Promise<void> {
     if (this.#parts === null) throw new Error('the worker has not started');
     const { gate, dispatcher } = this.#parts;
     gate.reload(Object.keys(this.#world.settings.keys), changed.limits, []);

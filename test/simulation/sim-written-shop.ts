@@ -21,16 +21,25 @@ function orderOf({ path, body }: OutgoingRequest): string {
   return /(?:orders\/|ids=|Order\/)(\d{4})/.exec(`${path} ${body ?? ''}`)?.[1] ?? '';
 }
 
-/** GraphQL tells most errors with the status 200: that calls cost too much, and that a change was not made. */
+/**
+ * GraphQL tells most errors with the status 200: that calls cost too much, and that a change was
+ * not made.
+ */
 function asGraphql(reply: Reply, { body }: OutgoingRequest): ReceiverFault {
   const throttled = { errors: [{ message: 'Throttled', extensions: { code: 'THROTTLED' } }] };
   if (reply.status === 429) return { kind: 'refuse', reply: { status: 200, body: throttled } };
   const isChange = reply.status === 500 && body?.startsWith('{"query":"mutation') === true;
-  const data = { change: { userErrors: [{ field: null, message: 'The order is being changed.' }] } };
+  const data = {
+    change: { userErrors: [{ field: null, message: 'The order is being changed.' }] },
+  };
   return { kind: 'refuse', reply: isChange ? { status: 200, body: { data } } : reply };
 }
 
-export const shopSecrets = ['ck_simulated_key', 'cs_simulated_secret', 'shpat_simulated_token'] as const;
+export const shopSecrets = [
+  'ck_simulated_key',
+  'cs_simulated_secret',
+  'shpat_simulated_token',
+] as const;
 
 /** A shop into whose orders the worker writes, and the people who change them meanwhile. */
 export class SimWrittenShop implements Receiver {
@@ -53,9 +62,14 @@ export class SimWrittenShop implements Receiver {
   readonly #faultsOffMs: number;
   readonly #retryAfter: RetryAfterWatch;
   readonly #failing = new WeakSet<OutgoingRequest>();
-  /** Orders for which a write was processed after a newer one: its connection had ended long before. */
+  /**
+   * Orders for which a write was processed after a newer one: its connection had ended long before.
+   */
   readonly overtaken = new Set<string>();
-  /** Orders that were changed for an outbox which was lost: what it knew of them, the one in its place may not know. */
+  /**
+   * Orders that were changed for an outbox which was lost: what it knew of them, the one in its
+   * place may not know.
+   */
   readonly ofLostOutbox = new Set<string>();
   /** Before so many calls, the outbox was another one. */
   #callsBeforeLoss = 0;
@@ -81,7 +95,8 @@ export class SimWrittenShop implements Receiver {
     this.woocommerce = new WooCommerceOrders(this.#orders, nowMs, ({ body }) => body);
     this.shopify = new ShopifyOrders(this.#orders, nowMs);
     this.progress = new ReceiverProgress(() => time.nowMs);
-    for (const orders of [this.woocommerce, this.shopify]) orders.onUpdated = ({ id }) => this.onWritten(id);
+    for (const orders of [this.woocommerce, this.shopify])
+      orders.onUpdated = ({ id }) => this.onWritten(id);
     const violate = (sentence: string): void => options.violate('I45', sentence);
     this.#retryAfter = new RetryAfterWatch(`the shop ${plan.platform}`, () => time.nowMs, violate);
   }
@@ -120,25 +135,37 @@ export class SimWrittenShop implements Receiver {
       : drawReceiverFault(this.#random, troubles, { nowMs, areFaultsOff });
     if (fault.kind !== 'none') {
       this.#failing.add(call);
-      return fault.kind === 'refuse' && call.path.endsWith('/graphql.json') ? asGraphql(fault.reply, call) : fault;
+      return fault.kind === 'refuse' && call.path.endsWith('/graphql.json')
+        ? asGraphql(fault.reply, call)
+        : fault;
     }
     if (!troubles.refusedOrders.has(orderId)) return fault;
     const message = 'Not this one.';
-    const body = this.kind === 'shopify' ? { errors: message } : { code: 'rest_invalid_param', message };
+    const body =
+      this.kind === 'shopify' ? { errors: message } : { code: 'rest_invalid_param', message };
     return { kind: 'refuse', reply: { status: 400, body } };
   }
 
   process(call: OutgoingRequest): Reply {
     const { method, path } = call;
     const body = call.body ?? '';
-    if (this.kind === 'woocommerce' ? method !== 'GET' : body.includes('mutation ')) this.#written(call);
+    if (this.kind === 'woocommerce' ? method !== 'GET' : body.includes('mutation '))
+      this.#written(call);
     if (this.kind === 'woocommerce')
-      return this.woocommerce.answer({ method, path, body }) ?? { status: 404, body: { code: 'rest_no_route' } };
+      return (
+        this.woocommerce.answer({ method, path, body }) ?? {
+          status: 404,
+          body: { code: 'rest_no_route' },
+        }
+      );
     if (path.endsWith('/graphql.json')) return this.shopify.answer({ body });
     if (path.endsWith('/access_scopes.json'))
       return { status: 200, body: { access_scopes: [{ handle: 'read_all_orders' }] } };
     const order = this.orderOf(orderOf(call));
-    return { status: 200, body: withNumericIds({ orders: order === undefined ? [] : [order.body] }) };
+    return {
+      status: 200,
+      body: withNumericIds({ orders: order === undefined ? [] : [order.body] }),
+    };
   }
 
   #written(call: OutgoingRequest): void {
@@ -157,12 +184,19 @@ export class SimWrittenShop implements Receiver {
 
   answered(call: OutgoingRequest, process: SimProcess, reply: Reply | null): void {
     const orderId = orderOf(call);
-    // WordPress announces ten minutes for each update: what a 503 asks for counts less than the worker's own steps.
+    // WordPress announces ten minutes for each update: what a 503 asks for counts less than the
+    // worker's own steps.
     this.#retryAfter.answered(process, orderId, reply?.status === 503 ? null : reply);
-    this.progress.answered(orderId, reply !== null && reply.status < 300 && !this.#failing.has(call));
+    this.progress.answered(
+      orderId,
+      reply !== null && reply.status < 300 && !this.#failing.has(call),
+    );
   }
 
-  /** The order is in another state. Returns it as the shop shows it, with all that was written into it. */
+  /**
+   * The order is in another state. Returns it as the shop shows it, with all that was written into
+   * it.
+   */
   show(state: ShopState): string {
     const id = state.plan.lines[0]?.orderId ?? '';
     const body: Record<string, unknown> = JSON.parse(shopDocument(state));
@@ -178,14 +212,19 @@ export class SimWrittenShop implements Receiver {
     if (fields !== undefined) body['meta_data'] = fields;
     for (const item of listIn(body['line_items'])) {
       const before = listIn(items).find((it) => it['id'] === item['id']);
-      if (before !== undefined && this.kind === 'woocommerce') item['meta_data'] = before['meta_data'];
+      if (before !== undefined && this.kind === 'woocommerce')
+        item['meta_data'] = before['meta_data'];
     }
     Object.assign(known, { body, refunds, modifiedMs: state.modifiedS * 1000 });
-    for (const line of this.shopify.fulfilmentOrders.find(({ orderId }) => orderId === id)?.lines ?? []) {
+    for (const line of this.shopify.fulfilmentOrders.find(({ orderId }) => orderId === id)?.lines ??
+      []) {
       const kept = Number(
-        listIn(body['line_items']).find((it) => String(it['id']) === line.lineId)?.['current_quantity'],
+        listIn(body['line_items']).find((it) => String(it['id']) === line.lineId)?.[
+          'current_quantity'
+        ],
       );
-      line.remaining = state.status === 'paid' ? Math.max(0, kept - this.shopify.fulfilled(line.lineId)) : 0;
+      line.remaining =
+        state.status === 'paid' ? Math.max(0, kept - this.shopify.fulfilled(line.lineId)) : 0;
     }
     return JSON.stringify(body);
   }
@@ -197,7 +236,13 @@ export class SimWrittenShop implements Receiver {
 
   #place(plan: ShopOrderPlan): void {
     const placedS = Math.floor((wallStartMs + plan.atMs) / 1000);
-    const state = { plan, status: 'paid', modifiedS: placedS, paidS: placedS, refunded: new Map() } as const;
+    const state = {
+      plan,
+      status: 'paid',
+      modifiedS: placedS,
+      paidS: placedS,
+      refunded: new Map(),
+    } as const;
     this.show(state);
   }
 
@@ -211,7 +256,13 @@ export class SimWrittenShop implements Receiver {
     this.edits.set(orderId, kind);
     if (kind === 'deleted') this.#orders.splice(this.#orders.indexOf(order), 1);
     else if (kind === 'added')
-      items.push({ id: Number(`${orderId}99`), sku: 'BOOK', quantity: 1, current_quantity: 1, meta_data: [] });
+      items.push({
+        id: Number(`${orderId}99`),
+        sku: 'BOOK',
+        quantity: 1,
+        current_quantity: 1,
+        meta_data: [],
+      });
     else if (kind === 'raised' || kind === 'put_back') {
       this.#changeQuantity(first, 1);
       if (this.kind === 'shopify') this.shopify.raise(orderId, String(first?.['id']));
@@ -243,7 +294,8 @@ export class SimWrittenShop implements Receiver {
   #changeQuantity(item: Record<string, unknown> | undefined, by: 1 | -1): void {
     const quantity = Number(item?.['quantity']) + by;
     // A piece that staff of Shopify remove stays in the quantity.
-    if (this.kind === 'shopify' && by < 0) Object.assign(item ?? {}, { current_quantity: quantity });
+    if (this.kind === 'shopify' && by < 0)
+      Object.assign(item ?? {}, { current_quantity: quantity });
     else Object.assign(item ?? {}, { quantity, current_quantity: quantity });
   }
 
@@ -256,7 +308,9 @@ export class SimWrittenShop implements Receiver {
   }
 
   #fulfilmentLines(orderId: string) {
-    return this.shopify.fulfilmentOrders.filter((one) => one.orderId === orderId).flatMap(({ lines }) => lines);
+    return this.shopify.fulfilmentOrders
+      .filter((one) => one.orderId === orderId)
+      .flatMap(({ lines }) => lines);
   }
 
   /** A person fulfils one piece of the first line, if any is left. */

@@ -28,7 +28,9 @@ async function showSeed(seed: number): Promise<void> {
   const report = await runSeed(seed, disk, true);
   say(report.trace.join('\n'));
   for (const { invariant, sentence } of report.violations) say(`${invariant}: ${sentence}`);
-  say(`seed ${seed}: ${report.violations.length} violations, ${report.ports} port calls, trace ${report.hash}`);
+  say(
+    `seed ${seed}: ${report.violations.length} violations, ${report.ports} port calls, trace ${report.hash}`,
+  );
   disk.destroy();
   if (report.violations.length > 0) process.exitCode = 1;
 }
@@ -48,7 +50,8 @@ async function runMany(): Promise<void> {
       said = done;
       say(`${done} of ${count} seeds`);
     },
-    onFailure: ({ seed, violations }) => say(`seed ${seed}: ${violations[0]?.invariant} ${violations[0]?.sentence}`),
+    onFailure: ({ seed, violations }) =>
+      say(`seed ${seed}: ${violations[0]?.invariant} ${violations[0]?.sentence}`),
   });
   const missing = missingPlaces(report.coverage, report.seeds);
   if (values.coverage) say(describeCoverage(report.coverage));
@@ -62,8 +65,20 @@ async function runMany(): Promise<void> {
   );
   // The last line of a range: a million seeds run as several ranges.
   const from = Number(values.from);
-  const range = { from, to: from + count - 1, seeds: report.seeds, violations: report.failures.length };
-  say(JSON.stringify({ ...range, repeated: report.repeated, seconds: Math.round(report.seconds), commit }));
+  const range = {
+    from,
+    to: from + count - 1,
+    seeds: report.seeds,
+    violations: report.failures.length,
+  };
+  say(
+    JSON.stringify({
+      ...range,
+      repeated: report.repeated,
+      seconds: Math.round(report.seconds),
+      commit,
+    }),
+  );
   if (report.failures.length > 0) say('repeat one with: npm run simulate -- --seed N');
   if (report.failures.length > 0 || (mustReachAll && missing.length > 0)) process.exitCode = 1;
 }

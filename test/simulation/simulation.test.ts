@@ -20,8 +20,13 @@ describe('the whole worker on simulated time, against an API with random reading
   it.each(mutants.map((mutant) => [mutant.name, mutant] as const))(
     'the planted bug changes what is in the program, and leaves a program: %s',
     (_name, mutant) => {
-      const planted = withMutant(mutant, readFileSync(join(import.meta.dirname, '../../src', mutant.file), 'utf8'));
-      expect(() => (mutant.file.endsWith('.ts') ? stripTypeScriptTypes(planted) : planted)).not.toThrow();
+      const planted = withMutant(
+        mutant,
+        readFileSync(join(import.meta.dirname, '../../src', mutant.file), 'utf8'),
+      );
+      expect(() =>
+        mutant.file.endsWith('.ts') ? stripTypeScriptTypes(planted) : planted,
+      ).not.toThrow();
     },
   );
 

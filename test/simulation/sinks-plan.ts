@@ -6,7 +6,13 @@ import type { Span } from './sim-account.ts';
 
 /** Everything that a receiver of results answers for a while: nothing of it is processed. */
 export interface ReceiverOutage extends Span {
-  readonly kind: 'refused' | 'silent' | 'server_error' | 'maintenance' | 'redirect' | 'rate_limited';
+  readonly kind:
+    | 'refused'
+    | 'silent'
+    | 'server_error'
+    | 'maintenance'
+    | 'redirect'
+    | 'rate_limited';
 }
 
 /** What goes wrong with the calls to one receiver. */
@@ -16,7 +22,10 @@ export interface ReceiverTroubles {
   readonly outages: readonly ReceiverOutage[];
   /** The orders of which it refuses everything, for ever. */
   readonly refusedOrders: ReadonlySet<string>;
-  /** How often a call that posts a note is processed long after it was given up, until the faults end. */
+  /**
+   * How often a call that posts a note is processed long after it was given up, until the faults
+   * end.
+   */
   readonly lateNoteShare: number;
   /** Shortens the delays between tries, so that a run sees the last one; 1: those of production. */
   readonly retryTimeScale: number;
@@ -27,13 +36,23 @@ export interface ShopEdit {
   readonly atMs: number;
   readonly orderId: string;
   /** `put_back`: one piece more for a minute. */
-  readonly kind: 'cancelled' | 'done_by_hand' | 'raised' | 'lowered' | 'put_back' | 'added' | 'deleted';
+  readonly kind:
+    | 'cancelled'
+    | 'done_by_hand'
+    | 'raised'
+    | 'lowered'
+    | 'put_back'
+    | 'added'
+    | 'deleted';
 }
 
 interface ShopSink {
   readonly orders: readonly ShopOrderPlan[];
   readonly edits: readonly ShopEdit[];
-  /** Whether its orders come in through the intake, which also gets the webhooks about what was written. */
+  /**
+   * Whether its orders come in through the intake, which also gets the webhooks about what was
+   * written.
+   */
   readonly comesByIntake?: boolean;
   readonly troubles: ReceiverTroubles;
 }

@@ -13,23 +13,30 @@ const statements = new WeakMap<Database, Map<string, LazyStatement>>();
 interface Kept {
   readonly native: object;
   readonly statements: Map<string, LazyStatement>;
-  /** How each setting was last made: to make it once more would change nothing, and let every statement expire. */
+  /**
+   * How each setting was last made: to make it once more would change nothing, and let every
+   * statement expire.
+   */
   readonly settings: Map<string, string>;
 }
 const kept = new Map<string, Kept>();
 // Kept as they are, and only ever called on a connection: the prototype gets others in their place.
-const pragma: (this: Database, source: string, options?: SqliteDatabase.PragmaOptions) => unknown = Reflect.get(
+const pragma: (this: Database, source: string, options?: SqliteDatabase.PragmaOptions) => unknown =
+  Reflect.get(SqliteDatabase.prototype, 'pragma');
+const prepare: (this: Database, sql: string) => Statement = Reflect.get(
   SqliteDatabase.prototype,
-  'pragma',
+  'prepare',
 );
-const prepare: (this: Database, sql: string) => Statement = Reflect.get(SqliteDatabase.prototype, 'prepare');
 const transaction: (this: Database, step: Step) => SqliteDatabase.Transaction<Step> = Reflect.get(
   SqliteDatabase.prototype,
   'transaction',
 );
 const close: (this: Database) => Database = Reflect.get(SqliteDatabase.prototype, 'close');
 
-/** An error that SQLite will give, once: in the middle of a call, or at its commit, which is on the disk all the same. */
+/**
+ * An error that SQLite will give, once: in the middle of a call, or at its commit, which is on the
+ * disk all the same.
+ */
 export interface SqliteFault {
   readonly where: 'statement' | 'commit';
   readonly code: 'SQLITE_FULL' | 'SQLITE_IOERR_WRITE' | 'SQLITE_IOERR_FSYNC' | 'SQLITE_IOERR_READ';
@@ -45,7 +52,10 @@ function strike(where: SqliteFault['where']): void {
   if (armed.left >= 0) return;
   const { code } = armed.fault;
   armed = null;
-  throw new SqliteDatabase.SqliteError(code === 'SQLITE_FULL' ? 'database or disk is full' : 'disk I/O error', code);
+  throw new SqliteDatabase.SqliteError(
+    code === 'SQLITE_FULL' ? 'database or disk is full' : 'disk I/O error',
+    code,
+  );
 }
 
 /** Makes a call into the store that may meet the fault. Returns whether it did. */
@@ -58,7 +68,10 @@ export function withFault<T>(fault: SqliteFault, call: () => T): { result: T; st
   return { result, struck };
 }
 
-/** A statement that is compiled when it is first used: a run opens the outbox often and uses a part of them. */
+/**
+ * A statement that is compiled when it is first used: a run opens the outbox often and uses a part
+ * of them.
+ */
 class LazyStatement {
   readonly #database: Database;
   readonly #sql: string;
@@ -105,22 +118,33 @@ interface Addon {
 }
 
 function isAddon(value: unknown): value is Addon {
-  return typeof value === 'object' && value !== null && 'Database' in value && typeof value.Database === 'function';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'Database' in value &&
+    typeof value.Database === 'function'
+  );
 }
 
-/** What the package loads to speak with SQLite: the only place where a connection can be taken up again. */
+/**
+ * What the package loads to speak with SQLite: the only place where a connection can be taken up
+ * again.
+ */
 function loadAddon(): Addon {
   const require = createRequire(import.meta.url);
-  const binding: { getBinding(): unknown } = require(join(dirname(require.resolve('better-sqlite3')), 'binding.js'));
+  const binding: { getBinding(): unknown } = require(
+    join(dirname(require.resolve('better-sqlite3')), 'binding.js'),
+  );
   const addon = binding.getBinding();
   if (!isAddon(addon)) throw new Error('better-sqlite3 is not built as the simulation knows it');
   return addon;
 }
 
 /**
- * Looks into the connections that the store opens, which only themselves know whether they sync, and compiles a
- * statement once for a connection, when it is needed. What SQLite does is not changed, but for its locks: a connection
- * holds them instead of asking for them at each statement, since nobody else opens the file.
+ * Looks into the connections that the store opens, which only themselves know whether they sync,
+ * and compiles a statement once for a connection, when it is needed. What SQLite does is not
+ * changed, but for its locks: a connection holds them instead of asking for them at each statement,
+ * since nobody else opens the file.
  */
 export function tapSqlite(): void {
   const addon = loadAddon();
@@ -138,14 +162,20 @@ export function tapSqlite(): void {
     return Object.assign((...values: unknown[]): unknown => made(...values), {
       immediate: (...values: unknown[]): unknown => {
         const result: unknown = made.immediate(...values);
-        // One within another is a savepoint, which commits nothing: an error there rolls everything back.
+        // One within another is a savepoint, which commits nothing: an error there rolls everything
+        // back.
         if (!this.inTransaction) strike('commit');
         return result;
       },
     });
   };
-  prototype.pragma = function tappedPragma(this: Database, source: string, options?: SqliteDatabase.PragmaOptions) {
-    // Who only reads looks at the head of the file and closes it: to hold its lock would take a write.
+  prototype.pragma = function tappedPragma(
+    this: Database,
+    source: string,
+    options?: SqliteDatabase.PragmaOptions,
+  ) {
+    // Who only reads looks at the head of the file and closes it: to hold its lock would take a
+    // write.
     if (connections.get(this.name) !== this && !this.readonly) {
       connections.set(this.name, this);
       if (!this.inTransaction) pragma.call(this, 'locking_mode = EXCLUSIVE');
@@ -163,7 +193,8 @@ export function tapSqlite(): void {
       : this.prepare(`PRAGMA ${source}`).all();
   };
   prototype.prepare = function tappedPrepare(this: Database, sql: string) {
-    const known = statements.get(this) ?? kept.get(this.name)?.statements ?? new Map<string, LazyStatement>();
+    const known =
+      statements.get(this) ?? kept.get(this.name)?.statements ?? new Map<string, LazyStatement>();
     statements.set(this, known);
     const found = known.get(sql) ?? new LazyStatement(this, withFixedPlan(sql));
     known.set(sql, found);
@@ -174,11 +205,15 @@ export function tapSqlite(): void {
   };
 }
 
-/** From now on this connection stays open when it is closed, and is taken up again when its path is opened. */
+/**
+ * From now on this connection stays open when it is closed, and is taken up again when its path is
+ * opened.
+ */
 export function keepOpen(database: Database): void {
   const [symbol] = Object.getOwnPropertySymbols(database);
   const native: unknown = symbol === undefined ? undefined : Reflect.get(database, symbol);
-  if (typeof native !== 'object' || native === null) throw new Error('better-sqlite3 is not made as expected');
+  if (typeof native !== 'object' || native === null)
+    throw new Error('better-sqlite3 is not made as expected');
   const compiled = statements.get(database) ?? new Map<string, LazyStatement>();
   kept.set(database.name, { native, statements: compiled, settings: new Map() });
 }

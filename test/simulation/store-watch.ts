@@ -1,6 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import type { RecoveryStage } from '../../src/core/entry/states.ts';
-import { familyOf, lookedUpKinds, type LookedUp, type Operation } from '../../src/core/order/purchase.ts';
+import {
+  familyOf,
+  lookedUpKinds,
+  type LookedUp,
+  type Operation,
+} from '../../src/core/order/purchase.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptClose } from '../../src/buying/commit-sql.ts';
 import type { OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
@@ -25,7 +30,10 @@ const legal: Readonly<Record<string, string>> = {
   held: 'pending waiting unknown placed cancelled needs_review',
 };
 
-/** Calls that change nothing: to crash at one of them is the same as to crash at the port call before it. */
+/**
+ * Calls that change nothing: to crash at one of them is the same as to crash at the port call
+ * before it.
+ */
 const reads = new Set([
   'buying.nextDueAt',
   'buying.showUnproven',
@@ -80,9 +88,14 @@ export class StoreWatch {
   readonly #unknownLimit: () => number;
   readonly #touched: () => number;
   readonly #freeBytes: () => number;
-  /** A call that was in flight when its process died may have been processed, even if it never left. */
+  /**
+   * A call that was in flight when its process died may have been processed, even if it never left.
+   */
   readonly #onCrashedCall: (subject: string) => void;
-  /** A 404 came before any call of its kind was accepted: it may say that the path is wrong, so a person decides. */
+  /**
+   * A 404 came before any call of its kind was accepted: it may say that the path is wrong, so a
+   * person decides.
+   */
   readonly #onUnprovenPath: (subject: string) => void;
   readonly #onFulfilled: (operation: Operation, product: string | null) => void;
   readonly #onUnreachable: () => void;
@@ -94,8 +107,15 @@ export class StoreWatch {
   readonly exposure: ExposureWatch;
   readonly #evidence: EvidenceWatch;
   readonly #states = new Map<string, string>();
-  /** The outbox whose states were read last, how often its rows had changed by then, and how many outcomes were unknown. */
-  #seen: { readonly connection: Database; readonly changes: number; readonly unknown: number } | null = null;
+  /**
+   * The outbox whose states were read last, how often its rows had changed by then, and how many
+   * outcomes were unknown.
+   */
+  #seen: {
+    readonly connection: Database;
+    readonly changes: number;
+    readonly unknown: number;
+  } | null = null;
   /** Entries of unknown outcome that were held, and whose hold their shop or a person ended. */
   readonly #released = new Set<string>();
   readonly #open = new Map<number, OpenAttempt>();
@@ -163,7 +183,8 @@ export class StoreWatch {
         const { result, struck } = withFault<unknown>(fault, () => step(...values));
         if (struck) {
           this.#onFault(process, name);
-          // It is on the disk, although the worker believes that it failed: the next step begins from there.
+          // It is on the disk, although the worker believes that it failed: the next step begins
+          // from there.
           if (fault.where === 'commit') {
             if (records) onRecorded(kindOf(values[0]));
             if (name === 'buying.closeAttempt' && isClose(values[0])) this.#closed(values[0]);
@@ -177,7 +198,8 @@ export class StoreWatch {
           const result: unknown = await process.whileAlive(() => call(values));
           if (process.alive) this.#look(name, values[0], result);
           // Where they do change something, that is a place to die at.
-          if (name === 'buying.expireOverdue' && result !== 0) await process.port(`store.${name}`, () => undefined);
+          if (name === 'buying.expireOverdue' && result !== 0)
+            await process.port(`store.${name}`, () => undefined);
           return result;
         };
       }
@@ -219,7 +241,8 @@ export class StoreWatch {
       );
     }
     if (name === 'buying.openAttemptsOfOthers' && Array.isArray(result)) {
-      for (const attempt of result) if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
+      for (const attempt of result)
+        if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
     }
     if (name === 'buying.closeAttempt' && isClose(argument)) this.#closed(argument);
     const proven = name === 'buying.lookups.prove' ? kindOf(argument) : null;
@@ -230,7 +253,10 @@ export class StoreWatch {
     if (changesEntries.has(name) && result !== 0) this.#entriesChanged();
   }
 
-  /** How many tries of a delivery failed: some fail without a call, while an earlier one may still be processed. */
+  /**
+   * How many tries of a delivery failed: some fail without a call, while an earlier one may still
+   * be processed.
+   */
   triesOf(requestId: number, sink: string): number {
     return this.#tries.get(`${requestId} ${sink}`) ?? 0;
   }
@@ -249,12 +275,19 @@ export class StoreWatch {
     if (this.#disk.isOpen) this.#checkStates();
   }
 
-  /** The subjects of the spending calls that are open on disk: the process may have died before it knew that one closed. */
+  /**
+   * The subjects of the spending calls that are open on disk: the process may have died before it
+   * knew that one closed.
+   */
   openSubjects(): readonly string[] {
     const sql = 'SELECT id FROM attempts WHERE closed_at_ms IS NULL';
-    const open = this.#disk.isOpen ? this.#disk.connection.prepare<[], number>(sql).pluck().all() : null;
+    const open = this.#disk.isOpen
+      ? this.#disk.connection.prepare<[], number>(sql).pluck().all()
+      : null;
     return [...this.#open.values()]
-      .filter(({ attemptId, purpose }) => purpose === 'submit' && (open?.includes(attemptId) ?? true))
+      .filter(
+        ({ attemptId, purpose }) => purpose === 'submit' && (open?.includes(attemptId) ?? true),
+      )
       .map(subjectOfEntry);
   }
 
@@ -287,23 +320,34 @@ export class StoreWatch {
     this.#open.delete(close.attemptId);
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
     if (outcome.row === 'crashed' && !outcome.sent)
-      this.#violate('I36', `attempt ${close.attemptId} was open when the worker died, and is recorded as never sent`);
-    if (outcome.code === 'not_found' && attempt?.purpose === 'submit') this.#checkNotFound(attempt, settlement.state);
+      this.#violate(
+        'I36',
+        `attempt ${close.attemptId} was open when the worker died, and is recorded as never sent`,
+      );
+    if (outcome.code === 'not_found' && attempt?.purpose === 'submit')
+      this.#checkNotFound(attempt, settlement.state);
     this.#lookForPause();
     this.#evidence.closed(close, attempt?.purpose ?? null, this.#disk.connection);
-    if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
+    if (outcome.row === 'crashed' && attempt?.purpose === 'submit')
+      this.#onCrashedCall(subjectOfEntry(attempt));
     const history = attempt?.entry.outcomeUnknown === true ? 'unknown' : 'clean';
-    if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
+    if (attempt?.purpose === 'submit')
+      this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
     else this.#coverage.hit(`lookup ${outcome.row} ${operation} ${attempt?.entry.state}`);
     if (attempt?.entry.errorBuffered === true && !attempt.entry.outcomeUnknown)
       this.#coverage.hit(`refusal looked up: ${outcome.row} ${operation} -> ${settlement.state}`);
     if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.recoveryStage, close);
-    if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0) this.#coverage.hit('fewer ordered');
+    if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0)
+      this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
     if (attempt !== undefined && (outcome.row === 'accepted' || settlement.row === 'accepted'))
       this.exposure.accepted(attempt.entry.variant ?? attempt.entry.plan);
     const isFulfilled = attempt !== undefined && this.#isFulfilled(attempt.entry.reference);
-    if (settlement.state === 'fulfilled' && isFulfilled && attempt.entry.operation !== 'esim_cancel') {
+    if (
+      settlement.state === 'fulfilled' &&
+      isFulfilled &&
+      attempt.entry.operation !== 'esim_cancel'
+    ) {
       this.exposure.delivered(familyOf(attempt.entry.operation));
       this.#onFulfilled(attempt.entry.operation, attempt.entry.variant ?? attempt.entry.plan);
     }
@@ -323,14 +367,20 @@ export class StoreWatch {
   #hasAccepted(operation: Operation): boolean {
     const sql = `SELECT count(*) FROM attempts a JOIN entries e ON e.id = a.entry_id
       WHERE a.purpose = 'submit' AND a.outcome = 'accepted' AND e.operation = ?`;
-    return (this.#disk.connection.prepare<[Operation], number>(sql).pluck().get(operation) ?? 0) > 0;
+    return (
+      (this.#disk.connection.prepare<[Operation], number>(sql).pluck().get(operation) ?? 0) > 0
+    );
   }
 
   #checkNotFound(attempt: OpenAttempt, state: string): void {
     const { operation, reference } = attempt.entry;
-    if (!this.#onProvenPath.delete(attempt.attemptId)) this.#onUnprovenPath(subjectOfEntry(attempt));
+    if (!this.#onProvenPath.delete(attempt.attemptId))
+      this.#onUnprovenPath(subjectOfEntry(attempt));
     if (state === 'rejected' && !this.#hasAccepted(operation))
-      this.#violate('I4', `${reference} is rejected by a 404, and no ${operation} was ever accepted`);
+      this.#violate(
+        'I4',
+        `${reference} is rejected by a 404, and no ${operation} was ever accepted`,
+      );
   }
 
   /** Whether the call that was just closed has paused the account as unreachable. */
@@ -341,23 +391,32 @@ export class StoreWatch {
     this.#isUnreachable = isUnreachable;
   }
 
-  /** Counts what an outbox that replaced a lost one found out about entries that it had not sent. */
+  /**
+   * Counts what an outbox that replaced a lost one found out about entries that it had not sent.
+   */
   #coveredOfLoss(stage: RecoveryStage, { outcome, settlement }: AttemptClose): void {
     if (stage === 'none') return;
     const took =
-      settlement.replacements.length === 0 ? settlement.state : `${settlement.replacements.length} in its place`;
+      settlement.replacements.length === 0
+        ? settlement.state
+        : `${settlement.replacements.length} in its place`;
     this.#coverage.hit(`after loss ${stage} ${outcome.row} -> ${took}`);
   }
 
   #checkStates(): void {
     const { connection } = this.#disk;
     const changes = connection.prepare<[], number>('SELECT total_changes()').pluck().get() ?? 0;
-    const isSeen = this.#seen?.connection === connection && this.#seen.changes === changes && !this.#isOtherOutbox;
+    const isSeen =
+      this.#seen?.connection === connection &&
+      this.#seen.changes === changes &&
+      !this.#isOtherOutbox;
     const unknown = isSeen ? (this.#seen?.unknown ?? 0) : this.#checkEach(connection);
     this.#seen = { connection, changes, unknown };
-    // An entry that the operator retries, or that is not held any more, can have an unknown outcome, too.
+    // An entry that the operator retries, or that is not held any more, can have an unknown
+    // outcome, too.
     const limit = this.#unknownLimit() + this.#touched() + this.#released.size;
-    if (unknown > limit) this.#violate('I13', `the outcome of ${unknown} entries is unknown, the limit is ${limit}`);
+    if (unknown > limit)
+      this.#violate('I13', `the outcome of ${unknown} entries is unknown, the limit is ${limit}`);
   }
 
   /** Checks how the state of each entry changed. Returns how many have an unknown outcome. */

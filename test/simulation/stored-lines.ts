@@ -17,7 +17,8 @@ export interface StoredEntry {
 
 type Identity = Pick<AcceptableLine, 'source' | 'orderId' | 'lineId'>;
 
-export const lineName = ({ source, orderId, lineId }: Identity): string => `${source}/${orderId}/${lineId}`;
+export const lineName = ({ source, orderId, lineId }: Identity): string =>
+  `${source}/${orderId}/${lineId}`;
 
 const ofLine = `FROM lines l JOIN requests r ON r.id = l.request_id WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`;
 
@@ -39,7 +40,8 @@ export class StoredLines {
   }
 
   find({ source, orderId, lineId }: Identity): StoredLine | undefined {
-    const first = '(SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference';
+    const first =
+      '(SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference';
     return this.#disk.connection
       .prepare<[string, string, string], StoredLine>(`SELECT l.quantity, ${first} ${ofLine}`)
       .get(source, orderId, lineId);
@@ -55,7 +57,10 @@ export class StoredLines {
       .all(source, orderId, lineId);
   }
 
-  /** Whether the outbox shows people that something is wrong with the line, or that it was not accepted. */
+  /**
+   * Whether the outbox shows people that something is wrong with the line, or that it was not
+   * accepted.
+   */
   isFlagged({ source, orderId, lineId }: Identity): boolean {
     return (
       this.#disk.connection
@@ -97,8 +102,12 @@ export class StoredLines {
 
   /** Whether a map of the shop ever had it, as the outbox remembers. */
   wasMapped(source: string, sku: string): boolean {
-    const sql = 'SELECT 1 FROM storefront_skus WHERE source = ? AND sku = ? AND is_mapped IS NOT NULL';
-    return this.#disk.connection.prepare<[string, string]>(sql).get(source, sku.toLowerCase()) !== undefined;
+    const sql =
+      'SELECT 1 FROM storefront_skus WHERE source = ? AND sku = ? AND is_mapped IS NOT NULL';
+    return (
+      this.#disk.connection.prepare<[string, string]>(sql).get(source, sku.toLowerCase()) !==
+      undefined
+    );
   }
 
   /** The ids of the lines of an order. */

@@ -1,11 +1,16 @@
-/** The events of a run, in order. Equal hashes show that a run was repeated; the lines are kept only with `keep`. */
+/**
+ * The events of a run, in order. Equal hashes show that a run was repeated; the lines are kept only
+ * with `keep`.
+ */
 export class Trace {
   readonly #keep: boolean;
   readonly #nowMs: () => number;
   readonly lines: string[] = [];
   #low = 0x811c9dc5;
   #high = 0x01000193;
-  /** The time of the last event, and how it is shown: most events happen at the time of another one. */
+  /**
+   * The time of the last event, and how it is shown: most events happen at the time of another one.
+   */
   #shownMs = Number.NaN;
   #shown = '';
 

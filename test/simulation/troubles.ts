@@ -8,28 +8,45 @@ import type { Span } from './sim-account.ts';
 /** What is wrong with one product for a while, whatever is ordered of it. */
 export type ProductTrouble = Span &
   (
-    | { readonly kind: 'server_error' | 'page_of_a_gateway' | 'silent' | 'dropped' | 'sold_with_server_error' }
+    | {
+        readonly kind:
+          | 'server_error'
+          | 'page_of_a_gateway'
+          | 'silent'
+          | 'dropped'
+          | 'sold_with_server_error';
+      }
     | { readonly kind: 'slow'; readonly processMs: number }
     /** Accepted; its units come after the span, or never. */
     | { readonly kind: 'never_delivers'; readonly completeAtMs: number }
     /** The answers show another product. */
     | { readonly kind: 'shows_other_product' }
-    /** Only the answers to orders show another product, and no reference. Lookups do not, or show no product at all. */
+    /**
+     * Only the answers to orders show another product, and no reference. Lookups do not, or show no
+     * product at all.
+     */
     | { readonly kind: 'answers_with_other_product' }
-    /** Until its units come, an answer shows placeholders in their place, or codes that will change. */
+    /**
+     * Until its units come, an answer shows placeholders in their place, or codes that will change.
+     */
     | { readonly kind: 'shows_placeholders' | 'shows_changing_units'; readonly afterMs: number }
     /** The answers show more units than were sold, or one of them twice. */
     | { readonly kind: 'shows_more_units' | 'repeats_a_unit' }
     /** The units have a field that the mapping does not read. */
     | { readonly kind: 'has_unread_field' }
-    /** Answers show the first order like it, and name no reference; or the code of that order was sold again. */
+    /**
+     * Answers show the first order like it, and name no reference; or the code of that order was
+     * sold again.
+     */
     | { readonly kind: 'shows_earlier_order' | 'sells_a_code_twice' }
     /** Answers show the number of the first order like it. */
     | { readonly kind: 'repeats_an_order_number' }
   );
 
 /** For a while the whole API gives no answer to any call, or a wrong one. */
-export type Outage = Span & { readonly kind: 'refused' | 'silent' | 'page_of_a_gateway' | 'server_error' };
+export type Outage = Span & {
+  readonly kind: 'refused' | 'silent' | 'page_of_a_gateway' | 'server_error';
+};
 
 /** For a while lookups of one family hang, or a proxy answers them with a 404 of its own. */
 export type LookupTrouble = Span & {
@@ -45,19 +62,29 @@ export interface Troubles {
   readonly catalogueIsLarge: boolean;
 }
 
-export const noTroubles: Troubles = { products: new Map(), outages: [], lookups: [], catalogueIsLarge: false };
+export const noTroubles: Troubles = {
+  products: new Map(),
+  outages: [],
+  lookups: [],
+  catalogueIsLarge: false,
+};
 
 /** The product that an order names; null for a call that names none. */
 export function productOf(call: ApiCall): string | null {
   return /"(?:variant|plan)":"([^"]+)"/.exec(call.body ?? '')?.[1] ?? null;
 }
 
-export const lasts = (span: Span, nowMs: number): boolean => nowMs >= span.fromMs && nowMs < span.untilMs;
+export const lasts = (span: Span, nowMs: number): boolean =>
+  nowMs >= span.fromMs && nowMs < span.untilMs;
 
 const gateway = (status: number): CallFault => ({
   kind: 'replaced',
   processed: false,
-  answer: { status, headers: { 'content-type': 'text/html' }, body: `<html><title>${status}</title>gateway</html>` },
+  answer: {
+    status,
+    headers: { 'content-type': 'text/html' },
+    body: `<html><title>${status}</title>gateway</html>`,
+  },
 });
 const serverError: CallFault = {
   kind: 'replaced',
@@ -89,14 +116,24 @@ export function shownInTrouble(
   switch (trouble.kind) {
     case 'shows_other_product':
       if (!lasts(trouble, nowMs)) return { order, readings };
-      return { order: { ...order, product: `not-${order.product}` }, readings: { ...readings, echo: true } };
+      return {
+        order: { ...order, product: `not-${order.product}` },
+        readings: { ...readings, echo: true },
+      };
     case 'answers_with_other_product':
-      if (isLookup) return { order, readings: order.atMs % 2 < 1 ? { ...readings, echo: false } : readings };
-      return { order: { ...order, product: `not-${order.product}` }, readings: { ...readings, echo: 'goods' } };
+      if (isLookup)
+        return { order, readings: order.atMs % 2 < 1 ? { ...readings, echo: false } : readings };
+      return {
+        order: { ...order, product: `not-${order.product}` },
+        readings: { ...readings, echo: 'goods' },
+      };
     case 'shows_placeholders':
       return isComplete
         ? { order, readings }
-        : { order: { ...order, units: placeholders, completeAtMs: 0 }, readings: { ...readings, doneWord: null } };
+        : {
+            order: { ...order, units: placeholders, completeAtMs: 0 },
+            readings: { ...readings, doneWord: null },
+          };
     case 'shows_changing_units':
       return isComplete
         ? { order, readings }
@@ -120,7 +157,11 @@ export function troubleOf(troubles: Troubles, call: ApiCall, nowMs: number): Cal
     const trouble = troubles.products.get(productOf(call) ?? '');
     return trouble === undefined || !lasts(trouble, nowMs) ? null : faultOfProduct(trouble);
   }
-  const family = call.path.startsWith('/esim/orders/') ? 'esim' : call.path.startsWith('/orders/') ? 'gift_card' : null;
+  const family = call.path.startsWith('/esim/orders/')
+    ? 'esim'
+    : call.path.startsWith('/orders/')
+      ? 'gift_card'
+      : null;
   const lookup = troubles.lookups.find((it) => it.family === family && lasts(it, nowMs));
   if (lookup === undefined) return null;
   return lookup.kind === 'hangs' ? silence : gateway(404);
@@ -150,7 +191,11 @@ function faultOfProduct(trouble: ProductTrouble): CallFault | null {
     case 'dropped':
       return { kind: 'lost_request', end: 'reset' };
     case 'sold_with_server_error':
-      return { kind: 'replaced', processed: true, answer: errorAnswer(500, 'internal', 'an error after the sale') };
+      return {
+        kind: 'replaced',
+        processed: true,
+        answer: errorAnswer(500, 'internal', 'an error after the sale'),
+      };
     case 'slow':
       return { kind: 'slow', processMs: trouble.processMs };
     case 'never_delivers':

@@ -14,7 +14,10 @@ function comesBefore(a: TimedEvent, b: TimedEvent): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.tie < b.tie);
 }
 
-/** Resolves when nothing is left to run at this time: all microtasks, and the ticks in which a stream passes data on. */
+/**
+ * Resolves when nothing is left to run at this time: all microtasks, and the ticks in which a
+ * stream passes data on.
+ */
 function quiescence(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -22,8 +25,8 @@ function quiescence(): Promise<void> {
 }
 
 /**
- * The time of the simulation. Events at the same time happen in an order that the seed chooses, so no code can rely on
- * an order.
+ * The time of the simulation. Events at the same time happen in an order that the seed chooses, so
+ * no code can rely on an order.
  */
 export class VirtualTime {
   readonly #random: SeededRandom;
@@ -53,8 +56,8 @@ export class VirtualTime {
   }
 
   /**
-   * Lets events happen until `done` returns true, which is asked between events, or until `limitMs`. Returns whether it
-   * was done.
+   * Lets events happen until `done` returns true, which is asked between events, or until
+   * `limitMs`. Returns whether it was done.
    */
   async run(done: () => boolean, limitMs: number): Promise<boolean> {
     for (;;) {

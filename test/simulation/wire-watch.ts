@@ -22,7 +22,10 @@ export interface SeenOfCall {
   /** Of its latest call. */
   authorization: string | null;
   body: string | null;
-  /** A lost outbox sent it without success, so the next outbox may send another body under its reference. */
+  /**
+   * A lost outbox sent it without success, so the next outbox may send another body under its
+   * reference.
+   */
   mayDiffer: boolean;
   path: string;
   family: 'gift_card' | 'esim' | null;
@@ -41,7 +44,10 @@ interface Denied {
 /** After so many probes that cannot tell, the next order is the probe. */
 const unclearProbes = 3;
 
-/** The reference of a purchase, or the eSIM of a cancel. There must be only one call for it at a time. */
+/**
+ * The reference of a purchase, or the eSIM of a cancel. There must be only one call for it at a
+ * time.
+ */
 export function subjectOf(call: { path: string; body: string | null }): string {
   const reference = /"reference":"([^"]+)"/.exec(call.body ?? '')?.[1];
   return reference ?? `cancel:${/esims\/([^/]+)\//.exec(call.path)?.[1] ?? call.path}`;
@@ -57,8 +63,8 @@ function codeIn(end: CallEnd): string | null {
 }
 
 /**
- * Observes the calls of the worker from outside: what it sends, what overlaps, what comes back, and what it sends although
- * the API has denied it.
+ * Observes the calls of the worker from outside: what it sends, what overlaps, what comes back, and
+ * what it sends although the API has denied it.
  */
 export class WireWatch implements WireObserver {
   readonly seen = new Map<string, SeenOfCall>();
@@ -72,7 +78,10 @@ export class WireWatch implements WireObserver {
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
   #foundInCopy: ReadonlySet<string> = new Set();
   readonly #denied = new Map<string, Denied>();
-  /** A cache answered, or an order was not found that was bought: then the worker may not know whose key it is. */
+  /**
+   * A cache answered, or an order was not found that was bought: then the worker may not know whose
+   * key it is.
+   */
   isKeyInQuestion = false;
   readonly #bought = new Set<string>();
   /** When a key was last denied, also if it was let in since. */
@@ -149,7 +158,10 @@ export class WireWatch implements WireObserver {
       if (denied === undefined || this.#nowMs() - denied.atMs <= 2000) continue;
       if (denied.unclear >= unclearProbes) denied.unclear = 0;
       else
-        this.#violate('I12', `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was denied`);
+        this.#violate(
+          'I12',
+          `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was denied`,
+        );
     }
   }
 
@@ -161,9 +173,17 @@ export class WireWatch implements WireObserver {
       `worker sees ${call.method} ${call.path}: ${end.kind === 'fault' ? `${end.row}${end.sent ? '' : ', not sent'}` : ''} ${http ?? ''} ${code ?? ''}`,
     );
     const denies =
-      code === null ? null : accountWide.has(code) ? 'account' : keyWide.has(code) ? call.authorization : null;
-    if (denies !== null && denies === call.authorization) this.#keyDenials.set(denies, this.#nowMs());
-    if (denies !== null) this.#denied.set(denies, { atMs: this.#nowMs(), recorded: false, unclear: 0 });
+      code === null
+        ? null
+        : accountWide.has(code)
+          ? 'account'
+          : keyWide.has(code)
+            ? call.authorization
+            : null;
+    if (denies !== null && denies === call.authorization)
+      this.#keyDenials.set(denies, this.#nowMs());
+    if (denies !== null)
+      this.#denied.set(denies, { atMs: this.#nowMs(), recorded: false, unclear: 0 });
     if (denies === null) this.#answeredWhileDenied(wire, end, code);
     this.calls.onEnd(wire, end, spends ? subjectOf(call) : call.path);
     if (!spends) {
@@ -184,12 +204,18 @@ export class WireWatch implements WireObserver {
       seen.outcomeUnknown = true;
     if (end.kind === 'fault' && end.row === 'local_defect') seen.undecidable = true;
     if (isOfOtherGoods(textOf(end))) seen.otherGoods = true;
-    const outOfPlace = code !== null && end.kind === 'answer' && isOutOfPlace(end.http, code, call.path);
-    if ((code !== null && unexpectedCodes.has(code)) || outOfPlace || isAboutOtherOrder(end)) seen.undecidable = true;
+    const outOfPlace =
+      code !== null && end.kind === 'answer' && isOutOfPlace(end.http, code, call.path);
+    if ((code !== null && unexpectedCodes.has(code)) || outOfPlace || isAboutOtherOrder(end))
+      seen.undecidable = true;
   }
 
   /** A call that left after a denial ended without another one. */
-  #answeredWhileDenied({ call, leftAtMs, spends }: WireCall, end: CallEnd, code: string | null): void {
+  #answeredWhileDenied(
+    { call, leftAtMs, spends }: WireCall,
+    end: CallEnd,
+    code: string | null,
+  ): void {
     if (!spends && !isProbe(call.path)) return;
     for (const scope of ['account', call.authorization]) {
       const denied = this.#denied.get(scope);
@@ -204,25 +230,38 @@ export class WireWatch implements WireObserver {
     if (key === undefined) return;
     this.#looked.set(decodeURIComponent(key), this.#nowMs());
     const absences = this.#absences.get(decodeURIComponent(key)) ?? { row: 0, most: 0 };
-    this.isKeyInQuestion ||= codeIn(end) === 'not_found' && this.#bought.has(decodeURIComponent(key));
+    this.isKeyInQuestion ||=
+      codeIn(end) === 'not_found' && this.#bought.has(decodeURIComponent(key));
     const row = codeIn(end) === 'not_found' ? absences.row + 1 : isOrder(end) ? 0 : absences.row;
     this.#absences.set(decodeURIComponent(key), { row, most: Math.max(row, absences.most) });
     const seen = this.seen.get(decodeURIComponent(key));
     if (seen !== undefined)
-      Object.assign(seen, { lastMs: this.#nowMs(), undecidable: seen.undecidable || isAboutOtherOrder(end) });
+      Object.assign(seen, {
+        lastMs: this.#nowMs(),
+        undecidable: seen.undecidable || isAboutOtherOrder(end),
+      });
     if (!isOrder(end) || isAboutOtherOrder(end)) return;
     const goods = /"(?:variant|plan)":"[^"]+"/.exec(seen?.body ?? '')?.[0];
-    if (seen !== undefined && goods !== undefined && textOf(end).includes(goods)) seen.otherGoods = false;
-    // A lookup of an eSIM order proves nothing about lookups of top-ups; one of a top-up proves both.
+    if (seen !== undefined && goods !== undefined && textOf(end).includes(goods))
+      seen.otherGoods = false;
+    // A lookup of an eSIM order proves nothing about lookups of top-ups; one of a top-up proves
+    // both.
     const isTopup = seen?.path.endsWith('/topups') === true;
-    const names = family === undefined ? ['gift_card'] : isTopup ? ['esim', 'esim_topup'] : ['esim'];
+    const names =
+      family === undefined ? ['gift_card'] : isTopup ? ['esim', 'esim_topup'] : ['esim'];
     for (const name of names)
       if (!this.#found.has(name)) this.#found.set(name, { atMs: this.#nowMs(), recorded: false });
   }
 
-  /** When the worker last got an answer about any of these references, also about one that was never sent. */
+  /**
+   * When the worker last got an answer about any of these references, also about one that was never
+   * sent.
+   */
   lastSeenMs(references: Iterable<string>): number {
-    return Math.max(0, ...[...references].map((it) => this.#looked.get(it) ?? this.seen.get(it)?.lastMs ?? 0));
+    return Math.max(
+      0,
+      ...[...references].map((it) => this.#looked.get(it) ?? this.seen.get(it)?.lastMs ?? 0),
+    );
   }
 
   /** How often in a row lookups of this reference ended with "not found", at most. */
@@ -245,10 +284,14 @@ export class WireWatch implements WireObserver {
     return this.#found.get(kind)?.recorded === true;
   }
 
-  /** The worker crashed. The outcome of its `open` calls is unknown, and it forgets what it had not recorded. */
+  /**
+   * The worker crashed. The outcome of its `open` calls is unknown, and it forgets what it had not
+   * recorded.
+   */
   crashed(process: SimProcess, open: readonly string[]): void {
     for (const [name, wire] of this.#live) if (wire.process === process) this.#live.delete(name);
-    for (const subject of open) Object.assign(this.of(subject), { outcomeUnknown: true, otherGoods: false });
+    for (const subject of open)
+      Object.assign(this.of(subject), { outcomeUnknown: true, otherGoods: false });
     this.calls.died();
     for (const [scope, denied] of this.#denied) if (!denied.recorded) this.#denied.delete(scope);
     for (const [family, found] of this.#found) if (!found.recorded) this.#found.delete(family);
@@ -261,7 +304,9 @@ export class WireWatch implements WireObserver {
 
   /** A copy of the outbox was made: what is recorded now is in it. */
   copied(): void {
-    this.#foundInCopy = new Set([...this.#found].filter(([, { recorded }]) => recorded).map(([kind]) => kind));
+    this.#foundInCopy = new Set(
+      [...this.#found].filter(([, { recorded }]) => recorded).map(([kind]) => kind),
+    );
   }
 
   /** The outbox is lost. What is not `sold` by now may be sent with another body. */
@@ -274,7 +319,9 @@ export class WireWatch implements WireObserver {
     this.calls.forget();
   }
 
-  /** The worker has recorded that a lookup of this kind found an order; null: that it was denied. */
+  /**
+   * The worker has recorded that a lookup of this kind found an order; null: that it was denied.
+   */
   recorded(kind: LookedUp | null): void {
     if (kind === null) this.calls.recorded();
     const found = kind === null ? undefined : this.#found.get(kind);
@@ -283,7 +330,10 @@ export class WireWatch implements WireObserver {
   }
 }
 
-/** Whether the API itself answered, without a denial: also with the head of a catalogue that is not read to its end. */
+/**
+ * Whether the API itself answered, without a denial: also with the head of a catalogue that is not
+ * read to its end.
+ */
 function letsIn(end: CallEnd, code: string | null): boolean {
   if (end.kind === 'fault') return end.http !== null && end.http < 300;
   if (end.http === 429 || end.http >= 500) return false;
@@ -294,7 +344,8 @@ function iccidOf(call: { path: string }): string | null {
   return /^\/esim\/esims\/([^/]+)\//.exec(call.path)?.[1] ?? null;
 }
 
-const textOf = (end: CallEnd): string => (end.kind === 'answer' ? Buffer.from(end.body).toString('utf8') : '');
+const textOf = (end: CallEnd): string =>
+  end.kind === 'answer' ? Buffer.from(end.body).toString('utf8') : '';
 
 /** Whether an answer shows another product; the simulation marks such answers. */
 const isOfOtherGoods = (text: string): boolean => /"(?:variant|plan)":"not-/.test(text);
@@ -309,7 +360,9 @@ function isOrder(end: CallEnd): boolean {
   if (end.kind !== 'answer' || end.http >= 300) return false;
   try {
     const value: unknown = JSON.parse(Buffer.from(end.body).toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) && !('error' in value);
+    return (
+      typeof value === 'object' && value !== null && !Array.isArray(value) && !('error' in value)
+    );
   } catch {
     return false;
   }
@@ -322,7 +375,8 @@ function isOutOfPlace(http: number, code: string, path: string): boolean {
   if (http === 400) return true;
   if (code === 'not_found') return buysGiftCards;
   if (code === 'not_cancellable') return !cancels;
-  if (['invalid_variant', 'out_of_stock', 'limit_exceeded', 'not_api_sellable'].includes(code)) return !buysGiftCards;
+  if (['invalid_variant', 'out_of_stock', 'limit_exceeded', 'not_api_sellable'].includes(code))
+    return !buysGiftCards;
   if (code === 'invalid_plan' || code === 'topup_not_allowed') return buysGiftCards || cancels;
   return cancels && (code === 'insufficient_balance' || code === 'currency_unavailable');
 }

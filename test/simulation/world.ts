@@ -34,10 +34,16 @@ import { VirtualTime, wallStartMs } from './virtual-time.ts';
 import { WireWatch } from './wire-watch.ts';
 import type { Invariant } from './invariants.ts';
 
-/** How long it takes to replace a disk: longer than a window of the budget, which the new outbox does not know. */
+/**
+ * How long it takes to replace a disk: longer than a window of the budget, which the new outbox
+ * does not know.
+ */
 const newDiskMs = 120_000;
 
-/** Calls of the store for a caller outside the worker, who gets their errors, or after which the worker only warns. */
+/**
+ * Calls of the store for a caller outside the worker, who gets their errors, or after which the
+ * worker only warns.
+ */
 const externalCalls = new Set([
   'intake.acceptBatch',
   'intake.cancelUnsent',
@@ -121,7 +127,8 @@ export class World {
     this.time = new VirtualTime(random.fork());
     const nowMs = (): number => this.time.nowMs;
     this.trace = new Trace(keepTrace, nowMs);
-    const violate = (invariant: Invariant, sentence: string): void => this.violate(invariant, sentence);
+    const violate = (invariant: Invariant, sentence: string): void =>
+      this.violate(invariant, sentence);
     const trace = (what: string): void => this.trace.add(what);
     this.#clocks = {
       bootId: plan.namesBoots ? 'boot-1' : undefined,
@@ -132,7 +139,9 @@ export class World {
     this.clockJumps = new ClockJumps(nowMs, plan.settings.maxIdleDelayMs);
     this.#liveness = new Liveness(plan, nowMs, this.clockJumps);
     this.results = new ResultsDisk(random.fork(), () => undefined);
-    const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) => this.violate('I11', sentence));
+    const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) =>
+      this.violate('I11', sentence),
+    );
     this.api = new SimApi({
       readings: plan.readings,
       account: this.account,
@@ -142,7 +151,13 @@ export class World {
       arrivals,
     });
     for (const iccid of plan.oldEsims)
-      this.api.ledger.esims.set(iccid, { iccid, orderReference: null, cost: 100, currency: 'USD', state: 'fresh' });
+      this.api.ledger.esims.set(iccid, {
+        iccid,
+        orderReference: null,
+        cost: 100,
+        currency: 'USD',
+        state: 'fresh',
+      });
     this.wire = new WireWatch({
       nowMs,
       violate,
@@ -179,12 +194,20 @@ export class World {
       violate,
       onPaused: (scope) => this.#liveness.pausedByPerson(scope),
       onResumed: (scope) => this.#onResumed(scope),
-      // After a loss, the worker does not look up as deep as a second re-order, or a re-order of a line that may be split.
+      // After a loss, the worker does not look up as deep as a second re-order, or a re-order of a
+      // line that may be split.
       mayReorder: (line, hasRules) =>
-        !plan.looksUpFirst || this.wire.outboxLost || (!hasRules && this.operator.reordersOfLine(line) === 0),
+        !plan.looksUpFirst ||
+        this.wire.outboxLost ||
+        (!hasRules && this.operator.reordersOfLine(line) === 0),
       isSoldElsewhere: (line, known) =>
         plan.looksUpFirst &&
-        this.acknowledged.isSoldElsewhere(line, known, this.api.ledger, this.operator.reordersOfLine(line)),
+        this.acknowledged.isSoldElsewhere(
+          line,
+          known,
+          this.api.ledger,
+          this.operator.reordersOfLine(line),
+        ),
     });
     this.#storeWatch = new StoreWatch({
       disk,
@@ -198,7 +221,8 @@ export class World {
       onIntake: () => {
         this.lastIntakeMs = this.time.nowMs;
       },
-      wallMs: () => (plan.wallJumps.length > 0 ? null : this.#clocks.wallOffsetMs + this.time.nowMs),
+      wallMs: () =>
+        plan.wallJumps.length > 0 ? null : this.#clocks.wallOffsetMs + this.time.nowMs,
       onFulfilled: (operation, product) => this.#liveness.fulfilled(operation, product),
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;
@@ -206,7 +230,8 @@ export class World {
       onUnprovenPath: (subject) => {
         this.wire.of(subject).undecidable = true;
       },
-      faultOf: (process, name) => (this.#ended || !process.alive ? null : this.#diskErrors.forCall(name)),
+      faultOf: (process, name) =>
+        this.#ended || !process.alive ? null : this.#diskErrors.forCall(name),
       onFault: (process, name) => this.#onFault(process, name),
       freeBytes: () => this.#freeBytes(),
     });
@@ -217,7 +242,8 @@ export class World {
       worker: () => this.#worker,
       onAcknowledged: (line, reference) => this.#acknowledged(line, reference),
       onRefused: (error) => {
-        if (!isDiskError(error)) this.violate('I0', `an order was answered by an error: ${String(error)}`);
+        if (!isDiskError(error))
+          this.violate('I0', `an order was answered by an error: ${String(error)}`);
       },
     });
     this.#copies = plan.copyAtMs === null ? null : new OutboxCopies(disk, () => this.wire.copied());
@@ -232,9 +258,13 @@ export class World {
     this.#liveness.acknowledged(line, reference);
     const first = this.acknowledged.add(line, reference);
     const reorders = this.operator.reordersOf(line.source, line.orderId, line.lineId);
-    // A line that came again before it was acknowledged may have been split or charged to another balance.
+    // A line that came again before it was acknowledged may have been split or charged to another
+    // balance.
     if (first === null || reorders > 0 || Object.keys(line.rules ?? {}).length > 0) return;
-    this.violate('I3', `${line.orderId}/${line.lineId} was acknowledged under ${first}, and now under ${reference}`);
+    this.violate(
+      'I3',
+      `${line.orderId}/${line.lineId} was acknowledged under ${first}, and now under ${reference}`,
+    );
   }
 
   #createIntake(): SimIntake | null {
@@ -271,14 +301,17 @@ export class World {
   /** How long the disk has been almost full, in ms; 0: it is not. */
   get #diskFullForMs(): number {
     const { fromMs, untilMs } = this.plan.diskFull;
-    return this.time.nowMs >= fromMs && this.time.nowMs < untilMs ? this.time.nowMs - fromMs + 1 : 0;
+    return this.time.nowMs >= fromMs && this.time.nowMs < untilMs
+      ? this.time.nowMs - fromMs + 1
+      : 0;
   }
 
   /** Runs `act` as soon as there is a ready worker. */
   #withWorker(act: (worker: SimWorker) => void): void {
     const worker = this.#worker;
     if (this.#ended) return;
-    if (worker === null || !worker.ready || this.#stopping) this.time.after(5000, () => this.#withWorker(act));
+    if (worker === null || !worker.ready || this.#stopping)
+      this.time.after(5000, () => this.#withWorker(act));
     else act(worker);
   }
 
@@ -297,7 +330,8 @@ export class World {
 
   #onResumed(scope: string): void {
     this.#liveness.resumedByPerson(scope);
-    if (scope.startsWith('family:')) this.#storeWatch.exposure.delivered(scope.slice('family:'.length));
+    if (scope.startsWith('family:'))
+      this.#storeWatch.exposure.delivered(scope.slice('family:'.length));
     const key = this.plan.settings.keys[scope.slice('key:'.length)];
     this.wire.letIn(scope.startsWith('key:') ? `Bearer ${key}` : scope);
   }
@@ -337,8 +371,10 @@ export class World {
     }
     for (const act of plan.operatorActions)
       this.time.after(act.atMs, () => this.#withWorker((worker) => this.operator.act(worker, act)));
-    if (plan.copyAtMs !== null) this.time.after(plan.copyAtMs, () => this.#withWorker(() => this.#copies?.make()));
-    if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
+    if (plan.copyAtMs !== null)
+      this.time.after(plan.copyAtMs, () => this.#withWorker(() => this.#copies?.make()));
+    if (plan.lostDiskAtMs !== null)
+      this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
     this.#reloads.begin();
     this.shop.open(plan);
     this.intake?.begin();
@@ -375,8 +411,8 @@ export class World {
   }
 
   /**
-   * Everything is settled, and nothing is wrong any more: what is still paused must resume. Scopes that only an order can
-   * try get one. Returns whether all did.
+   * Everything is settled, and nothing is wrong any more: what is still paused must resume. Scopes
+   * that only an order can try get one. Returns whether all did.
    */
   async #scopesEnd(): Promise<boolean> {
     const { plan, time, shop } = this;
@@ -390,18 +426,31 @@ export class World {
     if (toEnd.length === 0) return true;
     this.coverage.hit('paused when all was settled');
     const isEnded = (): boolean => {
-      if (this.#worker?.ready !== true || this.#stopping || !this.shop.allAcknowledged) return false;
+      if (this.#worker?.ready !== true || this.#stopping || !this.shop.allAcknowledged)
+        return false;
       const left = pausedScopes(this.disk);
-      return !toEnd.some((it) => left.some((one) => one.scope === it.scope)) && this.disk.countOpen() === 0;
+      return (
+        !toEnd.some((it) => left.some((one) => one.scope === it.scope)) &&
+        this.disk.countOpen() === 0
+      );
     };
-    const limitMs = wellAtMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
-    if (await time.run(() => this.violations.length > 0 || isEnded(), limitMs)) return this.violations.length === 0;
+    const limitMs =
+      wellAtMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
+    if (await time.run(() => this.violations.length > 0 || isEnded(), limitMs))
+      return this.violations.length === 0;
     // A person may have taken back the order that was to try the scope.
     const isTry = (orderId: string): boolean => /^try\d+$/.test(orderId);
-    if (this.acknowledged.all.some((it) => isTry(it.line.orderId) && this.operator.touched.has(it.reference)))
+    if (
+      this.acknowledged.all.some(
+        (it) => isTry(it.line.orderId) && this.operator.touched.has(it.reference),
+      )
+    )
       return true;
     const open = this.disk.isOpen ? this.disk.describeOpen() : 'no worker';
-    this.violate('I23', `${toEnd.map((it) => it.scope).join(', ')} did not resume after everything was well: ${open}`);
+    this.violate(
+      'I23',
+      `${toEnd.map((it) => it.scope).join(', ')} did not resume after everything was well: ${open}`,
+    );
     return false;
   }
 
@@ -426,7 +475,13 @@ export class World {
     const before = this.results.contents();
     // A step of the clock may not be followed yet.
     const nowMs = this.#worker?.wallMs ?? 0;
-    await this.#worker?.store?.operator.redeliver({ which: {}, afterId: 0, actor: 'test', reason: 'again', nowMs });
+    await this.#worker?.store?.operator.redeliver({
+      which: {},
+      afterId: 0,
+      actor: 'test',
+      reason: 'again',
+      nowMs,
+    });
     this.#worker?.notifyDeliveries();
     this.isRewritten = true;
     await this.time.run(() => false, this.time.nowMs + 61_000);
@@ -436,13 +491,15 @@ export class World {
     if (this.sinks !== null && !(await this.time.run(isToldAgain, latestMs)))
       this.violate('I46', `not delivered again: ${this.disk.describeOpen()}`);
     for (const [path, text] of this.results.contents()) {
-      if (before.get(path) !== text) this.violate('I8', `${path} was written again with other bytes`);
+      if (before.get(path) !== text)
+        this.violate('I8', `${path} was written again with other bytes`);
     }
   }
 
   #isDone(): boolean {
     if (!this.#storeWatch.changed || this.#worker?.ready !== true || this.#stopping) return false;
-    if (!this.shop.allAcknowledged || this.intake?.done === false || this.sinks?.done === false) return false;
+    if (!this.shop.allAcknowledged || this.intake?.done === false || this.sinks?.done === false)
+      return false;
     this.#storeWatch.changed = false;
     return this.disk.countOpen() === 0;
   }
@@ -515,7 +572,8 @@ export class World {
   #onFault(process: SimProcess, name: string): void {
     if (this.#diskErrors.struck(name)) return;
     this.#mustFail = process;
-    // The shop gets the error and sends again. For its own calls, the worker must stop, because it cannot record them.
+    // The shop gets the error and sends again. For its own calls, the worker must stop, because it
+    // cannot record them.
     if (externalCalls.has(name)) return;
     this.time.after(1000, () => {
       if (process.alive && !this.#stopping)
@@ -526,7 +584,8 @@ export class World {
   /** The worker must stop, as the program does, and is started again. */
   #onFailure(process: SimProcess, error: unknown): void {
     if (!process.alive) return;
-    // Each of its loops can get the error; the first one stops the worker. While it stops, a full disk is not waited for.
+    // Each of its loops can get the error; the first one stops the worker. While it stops, a full
+    // disk is not waited for.
     if (this.#stopping && isDiskError(error)) return;
     if (this.#mustFail !== process || !isDiskError(error))
       return this.violate('I0', `the worker stopped by itself: ${String(error)}`);
@@ -576,7 +635,9 @@ export class World {
     if (this.plan.looksUpFirst) this.time.after(newDiskMs, () => this.#initAfterLoss());
   }
 
-  /** A copy of the outbox takes its place. It must have come further, or the copy is no older one. */
+  /**
+   * A copy of the outbox takes its place. It must have come further, or the copy is no older one.
+   */
   #restoreCopy(process: SimProcess): void {
     if (this.#copies?.isBehind !== true)
       return void this.time.after(5000, () => this.#withWorker(() => this.#loseDisk()));
@@ -600,7 +661,12 @@ export class World {
   /** What `order-sync init --after-loss` does to a new outbox, before the worker is started. */
   #initAfterLoss(): void {
     const nowMs = Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs);
-    const audited = { actor: 'operator', reason: 'the outbox was lost', nowMs, untilMs: nowMs + afterLossMs };
+    const audited = {
+      actor: 'operator',
+      reason: 'the outbox was lost',
+      nowMs,
+      untilMs: nowMs + afterLossMs,
+    };
     const store = this.disk.open();
     store.operator
       .beginAfterLoss(audited)
@@ -611,7 +677,8 @@ export class World {
 
   #stop(downMs: number): void {
     const [process, worker] = [this.#process, this.#worker];
-    if (process === null || worker === null || !worker.ready || this.#stopping || this.#ended) return;
+    if (process === null || worker === null || !worker.ready || this.#stopping || this.#ended)
+      return;
     this.#stopping = true;
     this.trace.add('SIGTERM');
     this.#workerDown();
@@ -631,7 +698,10 @@ export class World {
     });
   }
 
-  /** Only when the outbox could not be read or written does a stop leave calls without an outcome, as a crash does. */
+  /**
+   * Only when the outbox could not be read or written does a stop leave calls without an outcome,
+   * as a crash does.
+   */
   #leftOpen(process: SimProcess): void {
     const open = this.#storeWatch.openSubjects();
     if (open.length === 0) return;
@@ -647,6 +717,9 @@ export class World {
     if (this.#diskFullForMs > 2000)
       this.violate('I2', `${subject} is sent although the disk may have no space for its outcome`);
     if (!this.#storeWatch.isOnDisk(subject, wire.call))
-      this.violate('I2', `${subject} is sent, but its open attempt with these bytes is not on disk`);
+      this.violate(
+        'I2',
+        `${subject} is sent, but its open attempt with these bytes is not on disk`,
+      );
   }
 }

@@ -3,11 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { answer as delivered, close, emptyBalance, fulfilled } from '../support/outbox.ts';
 import { actOn, shopifyOrder, type Shops, startShops, wooOrder } from './storefront-shops.ts';
 
-const card = (id: number, quantity = 1) => ({ id, sku: 'STEAM-20', quantity, meta_data: [], properties: [] });
+const card = (id: number, quantity = 1) => ({
+  id,
+  sku: 'STEAM-20',
+  quantity,
+  meta_data: [],
+  properties: [],
+});
 const esim = (id: number) => ({ ...card(id), sku: 'FR-7D' });
 const open = ({ outbox }: Shops) => outbox.opened({ nowMs: Date.now() });
-const tryToSend = ({ outbox }: Shops) => stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
-const woo = (shops: Shops, minute: number, ...line_items: object[]) => shops.woo(wooOrder({ line_items }, minute));
+const tryToSend = ({ outbox }: Shops) =>
+  stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
+const woo = (shops: Shops, minute: number, ...line_items: object[]) =>
+  shops.woo(wooOrder({ line_items }, minute));
 const states = (shops: Shops) => shops.bought().map((text) => text.replace(/ .* /, ' '));
 
 async function buy(shops: Shops, ...line_items: object[]): Promise<void> {
@@ -22,7 +30,8 @@ describe('a line that staff removed and added again, under another id,', () => {
   it('is held with both when the first one was bought, and a person says that it is the same', async () => {
     const shops = await startShops();
     await buy(shops, card(1));
-    const reference = shops.outbox.store.read.showOrder('woo', '727')?.entries[0]?.reference ?? 'none';
+    const reference =
+      shops.outbox.store.read.showOrder('woo', '727')?.entries[0]?.reference ?? 'none';
     await woo(shops, 1, card(2));
     await woo(shops, 2, card(2));
     expect([states(shops), shops.flagged()]).toEqual([['1 fulfilled', '2 held'], ['2 held']]);
@@ -35,7 +44,10 @@ describe('a line that staff removed and added again, under another id,', () => {
     expect([states(shops), shops.flagged()]).toEqual([['1 fulfilled', '2 cancelled'], []]);
     // From now on the new line speaks for the old one.
     await shops.woo(wooOrder({ line_items: [card(2)], status: 'refunded' }, 4));
-    expect([states(shops), shops.flagged()]).toEqual([['1 fulfilled', '2 cancelled'], ['1 refunded_in_storefront']]);
+    expect([states(shops), shops.flagged()]).toEqual([
+      ['1 fulfilled', '2 cancelled'],
+      ['1 refunded_in_storefront'],
+    ]);
   });
 
   it('is bought, too, when a person says that it is another purchase, and the first one is flagged', async () => {
@@ -116,7 +128,9 @@ describe('a line that staff removed and added again, under another id,', () => {
     const shops = await startShops({ woo: { onRefund: 'cancel_esim' } });
     await woo(shops, 0, esim(1));
     const answer = { ...delivered, units: [{ iccid: '8999901000000000013' }] };
-    await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), { ...fulfilled, answer }));
+    await stepsOf(shops.outbox.store).closeAttempt(
+      close(await open(shops), { ...fulfilled, answer }),
+    );
     await woo(shops, 1, esim(2));
     await woo(shops, 2, esim(2));
     expect(states(shops)).toEqual(['1 fulfilled', '2 held']);

@@ -53,7 +53,10 @@ describe('an id that the shop gave to another sale', () => {
     const shops = await startShops();
     await shops.woo(known());
     await shops.woo(other());
-    expect([states(shops), shops.flagged()]).toEqual([['315 held'], ['315 held', 'null id_given_again']]);
+    expect([states(shops), shops.flagged()]).toEqual([
+      ['315 held'],
+      ['315 held', 'null id_given_again'],
+    ]);
     await actOn(shops, '315', { action: 'release' });
     await shops.woo(other({}, 31));
     expect(states(shops)).toEqual(['315 pending']);

@@ -4,12 +4,18 @@ import type { Settlement } from '../../src/buying/decision/settlement.ts';
 import { close, emptyBalance, nothing } from '../support/outbox.ts';
 import { actOn, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
-const toSendAgain: Settlement = { ...nothing, nextStep: 'send', inFlightWindowEndMs: null, inFlightWindowMs: null };
+const toSendAgain: Settlement = {
+  ...nothing,
+  nextStep: 'send',
+  inFlightWindowEndMs: null,
+  inFlightWindowMs: null,
+};
 
 const onHold = { status: 'on-hold' };
 const deleted = { 'X-WC-Webhook-Topic': 'order.deleted' };
 const open = ({ outbox }: Shops) => outbox.opened({ nowMs: Date.now() });
-const tryToSend = ({ outbox }: Shops) => stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
+const tryToSend = ({ outbox }: Shops) =>
+  stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
 const states = (shops: Shops) => shops.bought().map((text) => text.split(' ').at(-1));
 
 describe('an unsent line whose order is not paid any more', () => {
@@ -83,9 +89,12 @@ describe('an unsent line whose order is not paid any more', () => {
     await shops.woo(wooOrder());
     const attempt = await open(shops);
     await shops.woo(wooOrder(onHold, 1));
-    // Its call ended without a purchase, so it is due again; an order of another customer comes after it.
+    // Its call ended without a purchase, so it is due again; an order of another customer comes
+    // after it.
     await stepsOf(shops.outbox.store).closeAttempt(close(attempt, { ...emptyBalance, dueAtMs: 0 }));
-    await shops.woo(wooOrder({ id: 728, number: '728', line_items: [{ id: 316, sku: 'STEAM-20', quantity: 1 }] }));
+    await shops.woo(
+      wooOrder({ id: 728, number: '728', line_items: [{ id: 316, sku: 'STEAM-20', quantity: 1 }] }),
+    );
     const next = await tryToSend(shops);
     expect([next?.entry.quantity, states(shops)]).toEqual([1, ['held', 'sending']]);
   });
@@ -95,7 +104,12 @@ describe('an unsent line whose order is not paid any more', () => {
     await shops.woo(wooOrder());
     const attempt = await open(shops);
     await shops.woo(wooOrder({ status: 'refunded' }, 1));
-    const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
+    const part = (number: number) => ({
+      generation: 1,
+      part: number,
+      quantity: 1,
+      currency: 'USD',
+    });
     const split: Settlement = {
       ...emptyBalance,
       state: 'rejected',
@@ -131,15 +145,24 @@ describe('an unsent line whose order is not paid any more', () => {
     await shops.woo(wooOrder());
     await shops.woo(wooOrder(onHold, 1));
     await shops.woo(wooOrder({ date_paid_gmt: '2026-01-01T00:00:00' }, 2));
-    expect([states(shops), shops.reasons()]).toEqual([['held'], [expect.stringContaining('max_age_h')]]);
+    expect([states(shops), shops.reasons()]).toEqual([
+      ['held'],
+      [expect.stringContaining('max_age_h')],
+    ]);
   });
 });
 
 describe('a deleted order of a shop', () => {
   it('is not bought when its deletion comes before the webhooks of its states', async () => {
     const shops = await startShops();
-    expect((await shops.woo({ id: 727 }, deleted)).json).toMatchObject({ result: 'deleted', order_id: '727' });
-    expect((await shops.woo(wooOrder())).json).toMatchObject({ result: 'older_than_known', flagged: 1 });
+    expect((await shops.woo({ id: 727 }, deleted)).json).toMatchObject({
+      result: 'deleted',
+      order_id: '727',
+    });
+    expect((await shops.woo(wooOrder())).json).toMatchObject({
+      result: 'older_than_known',
+      flagged: 1,
+    });
     expect((await shops.woo(wooOrder())).json).toMatchObject({ flagged: 0 });
     expect([states(shops), shops.flagged()]).toEqual([[], ['315 paid_and_deleted']]);
   });
@@ -151,7 +174,10 @@ describe('a deleted order of a shop', () => {
     expect(states(shops)).toEqual(['cancelled']);
     const later = new Date(Date.now() + 60_000).toISOString().slice(0, 19);
     await shops.woo(wooOrder({ date_modified_gmt: later }));
-    expect([states(shops), shops.flagged()]).toEqual([['cancelled'], ['315 paid_after_taken_back']]);
+    expect([states(shops), shops.flagged()]).toEqual([
+      ['cancelled'],
+      ['315 paid_after_taken_back'],
+    ]);
   });
 
   it('is flagged again when what was flagged and corrected happens again', async () => {
@@ -163,7 +189,10 @@ describe('a deleted order of a shop', () => {
     await shops.woo(wooOrder({}, 2));
     expect([states(shops), shops.flagged()]).toEqual([['pending'], []]);
     await shops.woo(wooOrder(closed, 3));
-    expect((await shops.woo(wooOrder({}, 3))).json).toMatchObject({ result: 'older_than_known', flagged: 1 });
+    expect((await shops.woo(wooOrder({}, 3))).json).toMatchObject({
+      result: 'older_than_known',
+      flagged: 1,
+    });
     expect([states(shops), shops.flagged()]).toEqual([['cancelled'], ['315 paid_and_closed']]);
   });
 
@@ -171,9 +200,9 @@ describe('a deleted order of a shop', () => {
     const shops = await startShops();
     await shops.woo(wooOrder());
     expect((await shops.woo({ id: 727 })).json.result).toBe('not_an_order');
-    expect((await shops.woo({ id: 727 }, { 'X-WC-Webhook-Topic': 'product.deleted' })).json.result).toBe(
-      'not_an_order',
-    );
+    expect(
+      (await shops.woo({ id: 727 }, { 'X-WC-Webhook-Topic': 'product.deleted' })).json.result,
+    ).toBe('not_an_order');
     expect((await shops.woo(wooOrder({}, 1), deleted)).json.result).toBe('paid');
     expect((await shops.woo({ id: 'x' }, deleted)).json.result).toBe('unusable');
     expect([states(shops), shops.flagged()]).toEqual([['pending'], ['null unusable_no_order']]);

@@ -19,16 +19,19 @@ const startMs = Date.UTC(2026, 10, 1);
 /** A large outbox makes its histories slow. */
 const historiesAtMost = 500;
 
-/** A SKU map with a product for each history of an outbox: two unknown outcomes of a product hold up all of it. */
+/**
+ * A SKU map with a product for each history of an outbox: two unknown outcomes of a product hold up
+ * all of it.
+ */
 export const skusOfHistories = `skus:\n${Array.from(
   { length: historiesAtMost },
   (_, index) => `  CARD-${index + 1}: { type: gift_card_order, variant: card-${index + 1} }\n`,
 ).join('')}`;
 
 /**
- * An outbox that takes in the orders of a shop, for many histories: each is an order of its own, one after the other, and
- * buys a product of its own. With an outbox for each, 200 KB a history wait for the collector of garbage, which does not
- * see the memory of SQLite.
+ * An outbox that takes in the orders of a shop, for many histories: each is an order of its own,
+ * one after the other, and buys a product of its own. With an outbox for each, 200 KB a history
+ * wait for the collector of garbage, which does not see the memory of SQLite.
  */
 export class HistoryOutbox {
   readonly outbox: Outbox;
@@ -96,7 +99,10 @@ export class HistoryOutbox {
     return this.#entries.all(orderId);
   }
 
-  /** Whether it has a product for another history, and no call of an earlier one may become due in it. */
+  /**
+   * Whether it has a product for another history, and no call of an earlier one may become due in
+   * it.
+   */
   canGoOn(): boolean {
     return this.#histories < historiesAtMost && this.#isOpen.get() === undefined;
   }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { StubShopify, StubWooCommerce } from './read-back/stub-shop.ts';
-import { minutesAgo, numbersAsText, readBackOf, shopifyBody, wooBody } from './read-back/running-read-back.ts';
+import {
+  minutesAgo,
+  numbersAsText,
+  readBackOf,
+  shopifyBody,
+  wooBody,
+} from './read-back/running-read-back.ts';
 import { hour } from './shop-settings.ts';
 import { type Shops, shopifyOrder, startShops, wooOrder } from './storefront-shops.ts';
 
@@ -9,9 +15,15 @@ const at = (ms: number): string => new Date(ms).toISOString().slice(0, 19);
 const gmt = (agoMs: number): string => at(Date.now() - agoMs);
 
 /** Both shops, connected so long ago, and nothing before that is bought. */
-async function connected(agoMs: number, changes: Parameters<typeof startShops>[0] = {}): Promise<Shops> {
+async function connected(
+  agoMs: number,
+  changes: Parameters<typeof startShops>[0] = {},
+): Promise<Shops> {
   const none = { lookbackH: 0 };
-  const shops = await startShops({ woo: { ...none, ...changes.woo }, shopify: { ...none, ...changes.shopify } });
+  const shops = await startShops({
+    woo: { ...none, ...changes.woo },
+    shopify: { ...none, ...changes.shopify },
+  });
   const names = ['woo', 'shopify'].map((source) => ({ title: source, source, fingerprints: [] }));
   await shops.outbox.store.storefronts.adoptShops({ shops: names, nowMs: Date.now() - agoMs });
   return shops;
@@ -54,7 +66,10 @@ describe('a payment that was only tried', () => {
   ])('is perhaps one where %s is %s: it is held', async (key, value) => {
     const { woo, flagged, reasons } = await startShops();
     await woo(wooOrder(meta(key, value)));
-    expect([flagged(), reasons()[0]]).toEqual([['315 held'], expect.stringContaining(`${key}: ${value}`)]);
+    expect([flagged(), reasons()[0]]).toEqual([
+      ['315 held'],
+      expect.stringContaining(`${key}: ${value}`),
+    ]);
   });
 
   it('by the bogus gateway of Shopify buys nothing', async () => {
@@ -64,7 +79,9 @@ describe('a payment that was only tried', () => {
   });
 });
 
-const links = (url: string) => ({ _links: { self: [{ href: `${url}/wp-json/wc/v3/orders/727` }] } });
+const links = (url: string) => ({
+  _links: { self: [{ href: `${url}/wp-json/wc/v3/orders/727` }] },
+});
 
 describe('an order that names another shop', () => {
   const rest = (url: string) => ({
@@ -93,7 +110,11 @@ describe('an order that names another shop', () => {
       {},
     ],
     ['by the header', {}, { 'X-WC-Webhook-Source': 'https://staging.example.com/' }],
-    ['by both', links('https://127.0.0.1:8443'), { 'X-WC-Webhook-Source': 'https://127.0.0.1:8443/' }],
+    [
+      'by both',
+      links('https://127.0.0.1:8443'),
+      { 'X-WC-Webhook-Source': 'https://127.0.0.1:8443/' },
+    ],
   ])('%s is not taken in, and one row says so', async (_, body, headers) => {
     const shops = await startShops(rest('https://shop.example.com'));
     for (const id of [727, 728, 729]) await shops.woo(wooOrder({ id, ...body }), headers);
@@ -121,8 +142,12 @@ describe('an order that names another shop', () => {
     await shops.woo(wooOrder({ id: 728, ...links('https://staging.example.com') }));
     await shops.shopify(shopifyOrder(), { 'X-Shopify-Shop-Domain': 'one.myshopify.com' });
     await shops.shopify(shopifyOrder({ id: 8 }), { 'X-Shopify-Shop-Domain': 'two.myshopify.com' });
-    await shops.shopify(shopifyOrder({ id: 9, order_status_url: 'https://one.example/690/orders/a/authenticate' }));
-    await shops.shopify(shopifyOrder({ id: 10, order_status_url: 'https://one.example/691/orders/b/authenticate' }));
+    await shops.shopify(
+      shopifyOrder({ id: 9, order_status_url: 'https://one.example/690/orders/a/authenticate' }),
+    );
+    await shops.shopify(
+      shopifyOrder({ id: 10, order_status_url: 'https://one.example/691/orders/b/authenticate' }),
+    );
     expect(shops.flagged()).toEqual(['null other_shop', 'null other_shop']);
     expect(shops.outbox.store.read.listOrders({ limit: 9 }).map(({ orderId }) => orderId)).toEqual([
       '9',
@@ -136,7 +161,10 @@ describe('an order that names another shop', () => {
     await shops.woo(wooOrder(links('https://shop.example.com')));
     const copy = links('https://staging.example.com');
     await shops.woo(wooOrder({ status: 'cancelled', ...copy }, 5));
-    const source = { 'X-WC-Webhook-Source': 'https://staging.example.com', 'X-WC-Webhook-Topic': 'order.deleted' };
+    const source = {
+      'X-WC-Webhook-Source': 'https://staging.example.com',
+      'X-WC-Webhook-Topic': 'order.deleted',
+    };
     await shops.woo({ id: 727 }, source);
     expect(shops.bought()).toEqual([expect.stringMatching(/pending$/)]);
   });
@@ -148,7 +176,11 @@ describe('an order that was paid before its shop was connected', () => {
     for (const [index, agoMs] of [30 * day, 3 * day, 2 * hour, hour + 30_000].entries())
       for (const status of ['processing', 'completed'])
         await shops.woo(
-          wooOrder({ id: 800 + index * 2 + Number(status === 'completed'), status, date_paid_gmt: gmt(agoMs) }),
+          wooOrder({
+            id: 800 + index * 2 + Number(status === 'completed'),
+            status,
+            date_paid_gmt: gmt(agoMs),
+          }),
         );
     await shops.woo(wooOrder({ id: 800, date_paid_gmt: gmt(30 * day) }, 30));
     expect([shops.bought(), shops.flagged()]).toEqual([[], ['null old_sale']]);
@@ -181,7 +213,9 @@ describe('an order that was paid before its shop was connected', () => {
 
   it('is bought when it was placed before and paid after', async () => {
     const shops = await connected(hour);
-    await shops.woo(wooOrder({ date_created_gmt: gmt(9 * day), date_paid_gmt: gmt(60_000), status: 'completed' }));
+    await shops.woo(
+      wooOrder({ date_created_gmt: gmt(9 * day), date_paid_gmt: gmt(60_000), status: 'completed' }),
+    );
     expect([shops.bought().length, shops.flagged()]).toEqual([1, []]);
   });
 
@@ -228,7 +262,10 @@ describe('an order in a paid status without a date of payment', () => {
     async (payment_method) => {
       const shops = await connected(hour);
       await shops.woo(wooOrder({ payment_method, ...undated }));
-      expect([shops.bought(), shops.flagged()]).toEqual([[expect.stringMatching(/held$/)], ['315 held']]);
+      expect([shops.bought(), shops.flagged()]).toEqual([
+        [expect.stringMatching(/held$/)],
+        ['315 held'],
+      ]);
       expect(shops.reasons()[0]).toContain('without a date of payment');
       await shops.woo(wooOrder({ payment_method, date_paid_gmt: gmt(1000) }, 1));
       expect([shops.bought(), shops.flagged()]).toEqual([[expect.stringMatching(/pending$/)], []]);
@@ -252,7 +289,10 @@ describe('an order in a paid status without a date of payment', () => {
 });
 
 describe('the time of payment of a Shopify order', () => {
-  const placed = (agoMs: number) => ({ created_at: `${gmt(agoMs)}Z`, processed_at: `${gmt(agoMs)}Z` });
+  const placed = (agoMs: number) => ({
+    created_at: `${gmt(agoMs)}Z`,
+    processed_at: `${gmt(agoMs)}Z`,
+  });
   const paid = { 'X-Shopify-Topic': 'orders/paid' };
   const updated = { 'X-Shopify-Topic': 'orders/updated' };
 
@@ -282,7 +322,10 @@ describe('the time of payment of a Shopify order', () => {
 
   it('is that of an imported order, which was made long before the shop got it', async () => {
     const shops = await connected(hour);
-    await shops.shopify(shopifyOrder({ created_at: `${gmt(1000)}Z`, processed_at: `${gmt(90 * day)}Z` }), updated);
+    await shops.shopify(
+      shopifyOrder({ created_at: `${gmt(1000)}Z`, processed_at: `${gmt(90 * day)}Z` }),
+      updated,
+    );
     expect(shops.flagged()).toEqual(['11 held', '12 held']);
   });
 
@@ -296,7 +339,12 @@ describe('the time of payment of a Shopify order', () => {
   });
 
   it.each([
-    ['are now', [{ kind: 'sale', status: 'success', amount: '10.00', processed_at: gmt(1000) }], 1, []],
+    [
+      'are now',
+      [{ kind: 'sale', status: 'success', amount: '10.00', processed_at: gmt(1000) }],
+      1,
+      [],
+    ],
     [
       'were before the connection',
       [{ kind: 'sale', status: 'success', amount: '10.00', processed_at: gmt(2 * day) }],
@@ -324,23 +372,35 @@ describe('the time of payment of a Shopify order', () => {
       [],
     ],
     ['are unknown', [], 1, ['1/11 held']],
-  ] as const)('is read from its payments, where those %s', async (_, transactions, orders, rows) => {
-    const stub = await new StubShopify().open();
-    stub.misbehave = ({ url }, response) => {
-      if (!url.pathname.endsWith('/orders/1/transactions.json')) return false;
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ transactions }));
-      return true;
-    };
-    const body = shopifyBody('11', { total_price: '10.00', ...placed(9 * day) });
-    const modifiedMs = minutesAgo(1);
-    stub.put({ id: '1', modifiedMs, body });
-    const { run, bought, flagged, outbox, handler } = await readBackOf('shopify', stub, { lookbackH: 0 });
-    const shop = { title: 'main', source: 'main', fingerprints: [] };
-    await outbox.store.storefronts.adoptShops({ shops: [shop], nowMs: Date.now() - hour });
-    const document = numbersAsText({ id: '1', ...body, updated_at: `${at(modifiedMs)}Z` });
-    const webhook = { isTest: false, topic: 'orders/updated', isListed: false, refunds: 'not_read' } as const;
-    expect(await handler.take({ document, ...webhook })).toMatchObject({ kind: 'needs_refunds' });
-    expect(await run()).toMatchObject({ error: null });
-    expect([bought().length, flagged()]).toEqual([orders, rows]);
-  });
+  ] as const)(
+    'is read from its payments, where those %s',
+    async (_, transactions, orders, rows) => {
+      const stub = await new StubShopify().open();
+      stub.misbehave = ({ url }, response) => {
+        if (!url.pathname.endsWith('/orders/1/transactions.json')) return false;
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ transactions }));
+        return true;
+      };
+      const body = shopifyBody('11', { total_price: '10.00', ...placed(9 * day) });
+      const modifiedMs = minutesAgo(1);
+      stub.put({ id: '1', modifiedMs, body });
+      const { run, bought, flagged, outbox, handler } = await readBackOf('shopify', stub, {
+        lookbackH: 0,
+      });
+      const shop = { title: 'main', source: 'main', fingerprints: [] };
+      await outbox.store.storefronts.adoptShops({ shops: [shop], nowMs: Date.now() - hour });
+      const document = numbersAsText({ id: '1', ...body, updated_at: `${at(modifiedMs)}Z` });
+      const webhook = {
+        isTest: false,
+        topic: 'orders/updated',
+        isListed: false,
+        refunds: 'not_read',
+      } as const;
+      expect(await handler.take({ document, ...webhook })).toMatchObject({ kind: 'needs_refunds' });
+      expect(await run()).toMatchObject({ error: null });
+      expect([bought().length, flagged()]).toEqual([orders, rows]);
+    },
+  );
 });

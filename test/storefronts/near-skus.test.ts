@@ -38,13 +38,21 @@ describe('a line of a shop that ignores other products', () => {
   ])('is bought where its SKU is written as %j', async (sku) => {
     const shops = await startShops();
     expect((await shops.woo(wooLine(sku))).json).toMatchObject({ accepted: 1, flagged: 0 });
-    const line_items = [{ id: 11, sku, quantity: 1, current_quantity: 1, gift_card: false, properties: [] }];
-    expect((await shops.shopify(shopifyOrder({ line_items }))).json).toMatchObject({ accepted: 1, flagged: 0 });
+    const line_items = [
+      { id: 11, sku, quantity: 1, current_quantity: 1, gift_card: false, properties: [] },
+    ];
+    expect((await shops.shopify(shopifyOrder({ line_items }))).json).toMatchObject({
+      accepted: 1,
+      flagged: 0,
+    });
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 pending', '11 1 x steam-usd-20 pending']);
   });
 
   it.each([
-    ['STEAM20', /has the SKU "STEAM20", which is not in the SKU map, which has "STEAM-20"; nothing was bought/],
+    [
+      'STEAM20',
+      /has the SKU "STEAM20", which is not in the SKU map, which has "STEAM-20"; nothing was bought/,
+    ],
     ['STEAM-2O', /which has "STEAM-20"/],
     ['STEAM-20-1', /which has "STEAM-20"/],
     ['STEAM-20 (Copy)', /"STEAM-20 \(Copy\)", which is not in the SKU map, which has "STEAM-20"/],
@@ -73,15 +81,22 @@ describe('a line of a shop that ignores other products', () => {
   ])('makes no row where its SKU is %j', async (sku) => {
     const shops = await startShops();
     expect((await shops.woo(wooLine(sku))).json).toMatchObject({ accepted: 0, flagged: 0 });
-    expect((await shops.woo(wooLine(sku, 1, 728, { quantity: 0.5 }))).json).toMatchObject({ flagged: 0 });
+    expect((await shops.woo(wooLine(sku, 1, 728, { quantity: 0.5 }))).json).toMatchObject({
+      flagged: 0,
+    });
     expect(shops.flagged()).toEqual([]);
   });
 
-  it.each(['steam-20 ', 'STEAM20'])('that cannot be read needs attention where its SKU is %j', async (sku) => {
-    const shops = await startShops();
-    expect((await shops.woo(wooLine(sku, 0, 727, { quantity: 0.5 }))).json).toMatchObject({ flagged: 1 });
-    expect(shops.flagged()).toEqual(['315 unreadable_line']);
-  });
+  it.each(['steam-20 ', 'STEAM20'])(
+    'that cannot be read needs attention where its SKU is %j',
+    async (sku) => {
+      const shops = await startShops();
+      expect((await shops.woo(wooLine(sku, 0, 727, { quantity: 0.5 }))).json).toMatchObject({
+        flagged: 1,
+      });
+      expect(shops.flagged()).toEqual(['315 unreadable_line']);
+    },
+  );
 
   it('is no other product when its SKU is typed in another way', async () => {
     const shops = await startShops();
@@ -92,7 +107,10 @@ describe('a line of a shop that ignores other products', () => {
     });
     const moved = wooOrder({ line_items: [line('Steam-20 ', { id: 316 })] }, 2);
     expect((await shops.woo(moved)).json).toMatchObject({ accepted: 1, flagged: 0 });
-    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 cancelled', '316 2 x steam-usd-20 pending']);
+    expect(shops.bought()).toEqual([
+      '315 2 x steam-usd-20 cancelled',
+      '316 2 x steam-usd-20 pending',
+    ]);
   });
 
   it('is a part of a bundle whose SKU is written in another way', async () => {
@@ -117,7 +135,9 @@ describe('a SKU that left the map', () => {
     await shops.storefronts.followMaps();
     shops.mapSkus(withoutSteam);
     expect((await shops.woo(wooLine('Steam-20'))).json).toMatchObject({ accepted: 0, flagged: 1 });
-    expect(shops.reasons()).toEqual(['315 has the SKU "Steam-20", which the SKU map had before; nothing was bought']);
+    expect(shops.reasons()).toEqual([
+      '315 has the SKU "Steam-20", which the SKU map had before; nothing was bought',
+    ]);
     await shops.storefronts.followMaps();
     expect(shops.bought()).toEqual([]);
     shops.mapSkus(steam);
@@ -138,7 +158,10 @@ describe('a SKU that left the map', () => {
     await shops.woo({ ...wooLine('STEAM-20', 0, 728, { id: 316 }), ...paid });
     shops.mapSkus(steam);
     await shops.storefronts.followMaps();
-    expect(shops.bought().map((text) => text.replace(/ .* /, ' '))).toEqual(['315 pending', '316 held']);
+    expect(shops.bought().map((text) => text.replace(/ .* /, ' '))).toEqual([
+      '315 pending',
+      '316 held',
+    ]);
   });
 
   it('is remembered across a restart', async () => {
@@ -155,9 +178,13 @@ describe('a SKU that left the map', () => {
     shops.mapSkus(withoutSteam);
     for (let id = 1; id <= 10; id += 1) await shops.woo(wooLine('STEAM-20', 0, id));
     shops.mapSkus(steam);
-    const again = Array.from({ length: 10 }, (_, index) => shops.woo(wooLine('STEAM-20', 1, index + 1)));
+    const again = Array.from({ length: 10 }, (_, index) =>
+      shops.woo(wooLine('STEAM-20', 1, index + 1)),
+    );
     await Promise.all([shops.storefronts.followMaps(), ...again, shops.storefronts.followMaps()]);
-    expect(shops.bought()).toEqual(Array.from({ length: 10 }, () => '315 2 x steam-usd-20 pending'));
+    expect(shops.bought()).toEqual(
+      Array.from({ length: 10 }, () => '315 2 x steam-usd-20 pending'),
+    );
     expect(shops.flagged()).toEqual([]);
   });
 
@@ -180,7 +207,13 @@ describe('a SKU that left the map', () => {
     await shops.woo(wooLine('STEAM-20', 0, 727, { quantity: 1.5 }));
     shops.mapSkus(withoutSteam);
     await shops.woo(
-      wooOrder({ date_paid_gmt: '2020-01-01T00:00:00', line_items: [line('STEAM-20'), line('NEW', { id: 316 })] }, 1),
+      wooOrder(
+        {
+          date_paid_gmt: '2020-01-01T00:00:00',
+          line_items: [line('STEAM-20'), line('NEW', { id: 316 })],
+        },
+        1,
+      ),
     );
     shops.mapSkus(steam);
     await shops.storefronts.followMaps();
@@ -197,7 +230,9 @@ describe('a SKU that left the map', () => {
     shops.mapSkus(withoutSteam);
     await shops.storefronts.followMaps();
     expect(shops.intake.health()).toBe('warn');
-    expect(shops.intake.details()).toMatchObject({ reason: expect.stringMatching(/lacks .*"STEAM-20"/) });
+    expect(shops.intake.details()).toMatchObject({
+      reason: expect.stringMatching(/lacks .*"STEAM-20"/),
+    });
     expect(shops.flagged()).toContain('null skus_lost');
     shops.mapSkus(steam);
     await shops.storefronts.followMaps();

@@ -22,10 +22,13 @@ async function readingOf(platform: Platform, fixture: OrderFixture) {
   const shops = await openShops();
   const deliver = platform === 'woocommerce' ? shops.woo : shops.shopify;
   // Twice: nothing is bought or flagged again.
-  for (let times = 0; times < 2; times += 1) await deliver(bodyOf(platform, fixture), fixture.topic);
+  for (let times = 0; times < 2; times += 1)
+    await deliver(bodyOf(platform, fixture), fixture.topic);
   const { read } = shops.outbox.store;
   return {
-    bought: shops.bought().map((text) => text.replace(/ pending$/, '').replace(/ in [A-Z]{3}$/, '')),
+    bought: shops
+      .bought()
+      .map((text) => text.replace(/ pending$/, '').replace(/ in [A-Z]{3}$/, '')),
     flagged: read
       .attention(1000)
       .map(({ orderId, lineId, code, message }) => {
@@ -36,16 +39,19 @@ async function readingOf(platform: Platform, fixture: OrderFixture) {
   };
 }
 
-describe.each([['woocommerce', wooCommerceFixtures] as const, ['shopify', shopifyFixtures] as const])(
-  'an order of %s',
-  (platform, fixtures) => {
-    it.each(fixtures.map((fixture) => [fixture.name, fixture] as const))('with %s', async (_, fixture) => {
+describe.each([
+  ['woocommerce', wooCommerceFixtures] as const,
+  ['shopify', shopifyFixtures] as const,
+])('an order of %s', (platform, fixtures) => {
+  it.each(fixtures.map((fixture) => [fixture.name, fixture] as const))(
+    'with %s',
+    async (_, fixture) => {
       const { bought = [], flagged = [], isHealthyBought = true } = fixture;
       const first = isHealthyBought ? [`${healthy[platform].id} 2 x steam-usd-20`] : [];
       expect(await readingOf(platform, fixture)).toEqual({
         bought: [...first, ...bought],
         flagged: flagged.toSorted(),
       });
-    });
-  },
-);
+    },
+  );
+});

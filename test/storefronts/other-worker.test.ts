@@ -26,7 +26,12 @@ const resultOf = (lineId: string, references: readonly string[], changes: object
 });
 const secondOrder = (changes: object = {}, minute = 0) =>
   wooOrder(
-    { id: 728, number: '728', line_items: [{ id: 316, sku: 'STEAM-20', quantity: 1, meta_data: [] }], ...changes },
+    {
+      id: 728,
+      number: '728',
+      line_items: [{ id: 316, sku: 'STEAM-20', quantity: 1, meta_data: [] }],
+      ...changes,
+    },
     minute,
   );
 const rowsOf = ({ outbox }: ShopOutbox) => outbox.store.read.attention(100);
@@ -36,7 +41,8 @@ const states = (shops: ShopOutbox) =>
     .bought()
     .map((text) => `${text.split(' ')[0]} ${text.split(' ').at(-1)}`)
     .toSorted();
-const claim = ({ outbox }: ShopOutbox) => stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
+const claim = ({ outbox }: ShopOutbox) =>
+  stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
 
 async function acknowledge(shops: ShopOutbox): Promise<void> {
   const { outbox } = shops;
@@ -66,9 +72,14 @@ describe('a result of another worker in an order of the shop', () => {
     expect(states(shops)).toEqual(['315 held', '316 held']);
     await acknowledge(shops);
     expect([states(shops), flagOf(shops)]).toEqual([['315 pending', '316 pending'], undefined]);
-    expect([(await claim(shops))?.purpose, (await claim(shops))?.purpose]).toEqual(['submit', 'submit']);
+    expect([(await claim(shops))?.purpose, (await claim(shops))?.purpose]).toEqual([
+      'submit',
+      'submit',
+    ]);
     // It is shown again and again: it was decided about.
-    await shops.woo(wooOrder({ status: 'completed', ...resultOf('9', [theirs]), line_items: [] }, 3));
+    await shops.woo(
+      wooOrder({ status: 'completed', ...resultOf('9', [theirs]), line_items: [] }, 3),
+    );
     expect(flagOf(shops)).toBeUndefined();
   });
 
@@ -90,7 +101,9 @@ describe('a result of another worker in an order of the shop', () => {
     // This worker wrote its own result over that of the other one.
     await shops.woo(wooOrder({ note: 'another address' }, 2));
     expect(await claim(shops)).toBeNull();
-    expect(shops.reasons()).toEqual([expect.stringContaining('315 another worker wrote into this order')]);
+    expect(shops.reasons()).toEqual([
+      expect.stringContaining('315 another worker wrote into this order'),
+    ]);
     await actOn(shops, '315', { action: 'release' });
     expect((await claim(shops))?.entry.quantity).toBe(2);
   });
@@ -124,7 +137,12 @@ describe('a result of another worker in an order of the shop', () => {
     await shops.woo(wooOrder());
     const attempt = await claim(shops);
     if (attempt === null) throw new Error('it is due');
-    const again = { ...nothing, nextStep: 'send', inFlightWindowEndMs: null, inFlightWindowMs: null } as const;
+    const again = {
+      ...nothing,
+      nextStep: 'send',
+      inFlightWindowEndMs: null,
+      inFlightWindowMs: null,
+    } as const;
     await stepsOf(shops.outbox.store).closeAttempt(close(attempt, again));
     await shops.woo(secondOrder(resultOf('9', [theirs])));
     expect(await claim(shops)).toBeNull();
@@ -185,7 +203,8 @@ describe('a result that no other worker wrote', () => {
       { meta_data: [{ id: 1, key: '_order_sync_result', value: { lines: [1] } }] },
       { meta_data: 'x' },
     ];
-    for (const [minute, changes] of shown.entries()) await shops.woo(wooOrder({ ...changes }, minute));
+    for (const [minute, changes] of shown.entries())
+      await shops.woo(wooOrder({ ...changes }, minute));
     expect([flagOf(shops), (await claim(shops))?.entry.quantity]).toEqual([undefined, 2]);
   });
 
@@ -194,7 +213,13 @@ describe('a result that no other worker wrote', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const namespace = { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 8) };
     const path = join(folder, 'order-sync.db');
-    const store = openStore({ path, init: 'if-missing', namespace, upstream: 'https://api.example', sinks: [] });
+    const store = openStore({
+      path,
+      init: 'if-missing',
+      namespace,
+      upstream: 'https://api.example',
+      sinks: [],
+    });
     onTestFinished(() => store.close());
     const note = (sandbox: boolean) => {
       const lines = [{ line_id: '1', state: 'fulfilled', references: [theirs] }];

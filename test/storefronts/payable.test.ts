@@ -7,7 +7,13 @@ type Changes = Record<string, unknown>;
 /** What a status means: see `StorefrontOrder.state`. */
 type Meaning = 'unpaid' | 'on_hold' | 'unknown_status' | 'paid' | 'closed' | 'deleted';
 
-const line = (id: number, quantity = 2) => ({ id, sku: 'STEAM-20', quantity, properties: [], meta_data: [] });
+const line = (id: number, quantity = 2) => ({
+  id,
+  sku: 'STEAM-20',
+  quantity,
+  properties: [],
+  meta_data: [],
+});
 
 /** Each platform with one line (11) of two gift cards. */
 const platforms = {
@@ -39,17 +45,25 @@ const wooStatuses: readonly [string, Changes, Meaning][] = [
       [`${status} without a date of payment`, { status, ...undated }, 'unpaid'],
     ],
   ),
-  ...(['processing', 'completed', 'wc-processing'] as const).flatMap((status): [string, Changes, Meaning][] => [
-    [status, { status }, 'paid'],
-    [`${status} without a date of payment`, { status, ...undated }, 'unknown_status'],
-    [`${status} to be paid on delivery`, { status, payment_method: 'cod', ...undated }, 'unpaid'],
-  ]),
-  ...(['cancelled', 'refunded', 'failed', 'trash'] as const).flatMap((status): [string, Changes, Meaning][] => [
-    [status, { status }, 'closed'],
-    [`${status} without a date of payment`, { status, ...undated }, 'closed'],
-  ]),
+  ...(['processing', 'completed', 'wc-processing'] as const).flatMap(
+    (status): [string, Changes, Meaning][] => [
+      [status, { status }, 'paid'],
+      [`${status} without a date of payment`, { status, ...undated }, 'unknown_status'],
+      [`${status} to be paid on delivery`, { status, payment_method: 'cod', ...undated }, 'unpaid'],
+    ],
+  ),
+  ...(['cancelled', 'refunded', 'failed', 'trash'] as const).flatMap(
+    (status): [string, Changes, Meaning][] => [
+      [status, { status }, 'closed'],
+      [`${status} without a date of payment`, { status, ...undated }, 'closed'],
+    ],
+  ),
   ['fraud-check of a plugin', { status: 'fraud-check' }, 'unknown_status'],
-  ['fraud-check of a plugin, without a date of payment', { status: 'fraud-check', ...undated }, 'unpaid'],
+  [
+    'fraud-check of a plugin, without a date of payment',
+    { status: 'fraud-check', ...undated },
+    'unpaid',
+  ],
   ['__proto__', { status: '__proto__' }, 'unknown_status'],
 ];
 
@@ -65,17 +79,24 @@ const financialStatuses = [
   ['refunded', 'closed'],
   ['voided', 'closed'],
 ] as const;
-const shopifyStatuses = financialStatuses.flatMap(([financial_status, meaning]): [string, Changes, Meaning][] => [
-  [String(financial_status), { financial_status }, meaning],
-  [`${financial_status}, archived`, { financial_status, ...archived }, meaning],
-  [`${financial_status}, cancelled`, { financial_status, ...cancelledAt }, 'closed'],
-  [`${financial_status}, cancelled and archived`, { financial_status, ...cancelledAt, ...archived }, 'closed'],
-]);
+const shopifyStatuses = financialStatuses.flatMap(
+  ([financial_status, meaning]): [string, Changes, Meaning][] => [
+    [String(financial_status), { financial_status }, meaning],
+    [`${financial_status}, archived`, { financial_status, ...archived }, meaning],
+    [`${financial_status}, cancelled`, { financial_status, ...cancelledAt }, 'closed'],
+    [
+      `${financial_status}, cancelled and archived`,
+      { financial_status, ...cancelledAt, ...archived },
+      'closed',
+    ],
+  ],
+);
 
 /** When the status comes, and what brings a paid order there. */
 const moments = {
   before: async () => undefined,
-  pending: async (shops: OpenShops, platform: Platform) => void (await platform.deliver(shops, {}, 0)),
+  pending: async (shops: OpenShops, platform: Platform) =>
+    void (await platform.deliver(shops, {}, 0)),
   waiting: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);
     await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), emptyBalance));
@@ -101,35 +122,55 @@ const told = '11 refunded_in_storefront';
 
 /** The states of the entries of the line, and what is flagged. */
 function expected(meaning: Meaning, moment: Moment): [readonly string[], readonly string[]] {
-  const now = { before: [], pending: ['pending'], waiting: ['waiting'], sent: ['sending'], delivered: ['fulfilled'] };
+  const now = {
+    before: [],
+    pending: ['pending'],
+    waiting: ['waiting'],
+    sent: ['sending'],
+    delivered: ['fulfilled'],
+  };
   const isUnsent = moment === 'pending' || moment === 'waiting';
   if (meaning === 'paid') return [moment === 'before' ? ['pending'] : now[moment], []];
   if (meaning === 'closed' || meaning === 'deleted') {
     if (isUnsent) return [['cancelled'], []];
     return [now[moment], moment === 'before' ? [] : [told]];
   }
-  if (isUnsent || (moment === 'before' && meaning === 'unknown_status')) return [['held'], ['11 held']];
+  if (isUnsent || (moment === 'before' && meaning === 'unknown_status'))
+    return [['held'], ['11 held']];
   return [now[moment], []];
 }
 
 type Case = readonly [string, string, Moment, Platform, Changes | null, Meaning];
 const allMoments: readonly Moment[] = ['before', 'pending', 'waiting', 'sent', 'delivered'];
-const casesOf = (platform: Platform, statuses: readonly [string, Changes, Meaning][]): readonly Case[] => [
+const casesOf = (
+  platform: Platform,
+  statuses: readonly [string, Changes, Meaning][],
+): readonly Case[] => [
   ...statuses.flatMap(([name, changes, meaning]) =>
     allMoments.map((moment): Case => [platform.source, name, moment, platform, changes, meaning]),
   ),
-  ...allMoments.map((moment): Case => [platform.source, 'deleted', moment, platform, null, 'deleted']),
+  ...allMoments.map(
+    (moment): Case => [platform.source, 'deleted', moment, platform, null, 'deleted'],
+  ),
 ];
 
 describe('an order of a shop', () => {
-  it.each([...casesOf(platforms.woocommerce, wooStatuses), ...casesOf(platforms.shopify, shopifyStatuses)])(
+  it.each([
+    ...casesOf(platforms.woocommerce, wooStatuses),
+    ...casesOf(platforms.shopify, shopifyStatuses),
+  ])(
     'of %s that is %s when its line is: %s',
     async (_source, _name, moment, platform, changes, meaning) => {
       const shops = await openShops();
       await moments[moment](shops, platform);
-      const deliver = () => (changes === null ? platform.remove(shops) : platform.deliver(shops, changes, 1));
+      const deliver = () =>
+        changes === null ? platform.remove(shops) : platform.deliver(shops, changes, 1);
       const answer = await deliver();
-      expect(answer).toMatchObject({ kind: 'taken', order: { state: meaning }, taken: { stale: false } });
+      expect(answer).toMatchObject({
+        kind: 'taken',
+        order: { state: meaning },
+        taken: { stale: false },
+      });
       expect([states(shops), shops.flagged()]).toEqual(expected(meaning, moment));
       const reasons = states(shops).includes('held') ? shops.reasons() : [];
       expect(reasons.filter((text) => !whyHeld.test(text))).toEqual([]);

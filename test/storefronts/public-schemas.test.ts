@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { disagreements, type PublicSchema, shopifySchema, wooCommerceSchema } from './public-schemas.ts';
+import {
+  disagreements,
+  type PublicSchema,
+  shopifySchema,
+  wooCommerceSchema,
+} from './public-schemas.ts';
 import { authorizationOf } from '../../src/storefronts/woocommerce/authorization.ts';
 import { restSettings } from './shop-settings.ts';
 import { minutesAgo, oneRefunded, shopifyBody, wooBody } from './read-back/running-read-back.ts';
@@ -11,8 +16,14 @@ type Shown = Record<string, unknown>;
 const listIn = (value: unknown): Shown[] => (Array.isArray(value) ? value : []);
 
 /** In what an order, its lines and its refunds disagree with what the platform publishes. */
-function disagreementsOf(order: Shown, schema: PublicSchema, shownOnly: readonly string[] = []): readonly string[] {
-  const known = Object.fromEntries(Object.entries(order).filter(([name]) => !shownOnly.includes(name)));
+function disagreementsOf(
+  order: Shown,
+  schema: PublicSchema,
+  shownOnly: readonly string[] = [],
+): readonly string[] {
+  const known = Object.fromEntries(
+    Object.entries(order).filter(([name]) => !shownOnly.includes(name)),
+  );
   const { required } = schema;
   return [
     ...disagreements(known, schema.order, required.order),
@@ -38,9 +49,17 @@ const getJson = async (url: string, headers: Record<string, string>): Promise<un
 describe('the stub of WooCommerce', () => {
   it('answers in the published form of orders and refunds', async () => {
     const stub = await new StubWooCommerce().open();
-    stub.put({ id: '1', modifiedMs: minutesAgo(1), body: wooBody('11'), refunds: oneRefunded('11') });
+    stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(1),
+      body: wooBody('11'),
+      refunds: oneRefunded('11'),
+    });
     const keys = { ca: null, consumerKey: woo.key, consumerSecret: woo.secret };
-    const authorization = authorizationOf({ ...restSettings(stub.url), ...keys }, { wallMs: () => Date.now() });
+    const authorization = authorizationOf(
+      { ...restSettings(stub.url), ...keys },
+      { wallMs: () => Date.now() },
+    );
     const get = async (path: string) =>
       await getJson(`${stub.url}${path}`, { authorization: authorization('GET', path) });
     const orders = listIn(await get('/wp-json/wc/v3/orders?orderby=modified'));
@@ -60,7 +79,9 @@ describe('the stub of WooCommerce', () => {
 describe('the stub of Shopify', () => {
   it('answers in the published form of orders and refunds', async () => {
     const stub = await new StubShopify().open();
-    const refunds = [{ id: '9', refund_line_items: [{ id: '8', line_item_id: '11', quantity: 1 }] }];
+    const refunds = [
+      { id: '9', refund_line_items: [{ id: '8', line_item_id: '11', quantity: 1 }] },
+    ];
     stub.put({ id: '1', modifiedMs: minutesAgo(1), body: shopifyBody('11'), refunds });
     const headers = { 'x-shopify-access-token': shopifyApp.token };
     const answer = await getJson(`${stub.url}/admin/api/2026-10/orders.json?status=any`, headers);

@@ -3,8 +3,8 @@ type Type = 'array' | 'boolean' | 'integer' | 'null' | 'number' | 'object' | 'st
 type Fields = Readonly<Record<string, readonly Type[]>>;
 
 /**
- * The fields of an order that the worker reads, or that the stub shops show, with their types as the platforms publish
- * them. `required`: the fields that the worker reads.
+ * The fields of an order that the worker reads, or that the stub shops show, with their types as
+ * the platforms publish them. `required`: the fields that the worker reads.
  */
 export interface PublicSchema {
   readonly source: string;
@@ -31,19 +31,29 @@ export const wooCommerceSchema: PublicSchema = {
     date_created_gmt: textOrNull,
     date_modified: textOrNull,
     date_modified_gmt: textOrNull,
-    // The schema says date-time; wc_rest_prepare_date_response returns null for a date that was never set.
+    // The schema says date-time; wc_rest_prepare_date_response returns null for a date that was
+    // never set.
     date_paid_gmt: textOrNull,
     meta_data: list,
     line_items: list,
     refunds: list,
   },
-  // A quantity has type integer in the schema, and a fraction where a plugin allows it (#52198). `sku` is null once the
-  // product is deleted.
+  // A quantity has type integer in the schema, and a fraction where a plugin allows it (#52198).
+  // `sku` is null once the product is deleted.
   line: { id: integer, sku: textOrNull, quantity: ['integer', 'number'], meta_data: list },
   refund: { id: integer, line_items: list, reason: text, total: text },
   refundLine: { id: integer, quantity: ['integer', 'number'], meta_data: list },
   required: {
-    order: ['id', 'number', 'status', 'currency', 'date_modified_gmt', 'date_paid_gmt', 'line_items', 'refunds'],
+    order: [
+      'id',
+      'number',
+      'status',
+      'currency',
+      'date_modified_gmt',
+      'date_paid_gmt',
+      'line_items',
+      'refunds',
+    ],
     line: ['id', 'sku', 'quantity', 'meta_data'],
   },
 };
@@ -100,12 +110,24 @@ function typeOf(value: unknown): Type {
   return type === 'number' || type === 'boolean' || type === 'object' ? type : 'string';
 }
 
-/** In what an object disagrees with published fields: an unknown field, another type, or a field that is missing. */
-export function disagreements(value: object, fields: Fields, required: readonly string[] = []): readonly string[] {
+/**
+ * In what an object disagrees with published fields: an unknown field, another type, or a field
+ * that is missing.
+ */
+export function disagreements(
+  value: object,
+  fields: Fields,
+  required: readonly string[] = [],
+): readonly string[] {
   const shown = Object.entries(value).flatMap(([name, part]: [string, unknown]) => {
     const types = fields[name];
     if (types === undefined) return [`${name} is no published field`];
-    return types.includes(typeOf(part)) ? [] : [`${name} is ${typeOf(part)}, published as ${types.join(' or ')}`];
+    return types.includes(typeOf(part))
+      ? []
+      : [`${name} is ${typeOf(part)}, published as ${types.join(' or ')}`];
   });
-  return [...shown, ...required.filter((name) => !(name in value)).map((name) => `${name} is missing`)];
+  return [
+    ...shown,
+    ...required.filter((name) => !(name in value)).map((name) => `${name} is missing`),
+  ];
 }

@@ -11,7 +11,13 @@ const line = (id: number, sku = 'STEAM-20', changes: object = {}) => ({
 });
 const meta = (key: string, value: unknown) => ({ id: 1, key, value });
 const woo = (id: number, changes: Record<string, unknown> = {}) =>
-  wooOrder({ id, number: String(id), order_key: `wc_order_${id}`, line_items: [line(id * 10)], ...changes });
+  wooOrder({
+    id,
+    number: String(id),
+    order_key: `wc_order_${id}`,
+    line_items: [line(id * 10)],
+    ...changes,
+  });
 const named = (key: string, value: unknown) => ({ meta_data: [meta(key, value)] });
 const paidWith = (transaction_id: string) => ({ transaction_id });
 
@@ -31,14 +37,27 @@ const whole = woo(700, {
   line_items: [line(1), line(2, 'FR-7D')],
 });
 const first = woo(701, { parent_id: 700, line_items: [line(3)] });
-const second = woo(702, { parent_id: 700, ...paidWith('pi_3Nabc'), line_items: [line(4, 'FR-7D')] });
+const second = woo(702, {
+  parent_id: 700,
+  ...paidWith('pi_3Nabc'),
+  line_items: [line(4, 'FR-7D')],
+});
 
-// Dokan, order-splitter functions: a parent with `has_sub_order`, and an order for each vendor with `parent_id`.
+// Dokan, order-splitter functions: a parent with `has_sub_order`, and an order for each vendor with
+// `parent_id`.
 describe('an order of which a marketplace makes orders for its vendors', () => {
   it.each([
-    ['the whole order first', [whole, first, second], ['1 pending', '2 pending', '3 held', '4 held']],
+    [
+      'the whole order first',
+      [whole, first, second],
+      ['1 pending', '2 pending', '3 held', '4 held'],
+    ],
     ['its parts first', [first, second, whole], ['3 pending', '4 pending', '1 held', '2 held']],
-    ['the whole order between its parts', [first, whole, second], ['3 pending', '2 pending', '1 held', '4 held']],
+    [
+      'the whole order between its parts',
+      [first, whole, second],
+      ['3 pending', '2 pending', '1 held', '4 held'],
+    ],
   ])('is bought once when the shop shows %s', async (_, orders, expected) => {
     expect((await statesOf(orders)).toSorted()).toEqual(expected.toSorted());
   });
@@ -51,7 +70,9 @@ describe('an order of which a marketplace makes orders for its vendors', () => {
     expect(shops.reasons()[0]).toContain(
       `order 700 of the shop, which was ordered under ${other?.entries[0]?.reference}`,
     );
-    expect(other?.audit).toMatchObject([{ action: 'hold', reason: expect.stringContaining('order 701') }]);
+    expect(other?.audit).toMatchObject([
+      { action: 'hold', reason: expect.stringContaining('order 701') },
+    ]);
   });
 
   it('is bought in the part when an operator releases it, and stays released', async () => {
@@ -77,7 +98,10 @@ describe('a copy of an order', () => {
     ['names it in a note of the staff', { customer_note: 'Replacement: part of order #700' }],
     ['has its payment', paidWith('pi_3Nabc')],
     ['has its payment and names it', { ...named('_source_order', '700'), ...paidWith('pi_3Nabc') }],
-    ['has its payment, and another line', { ...paidWith('pi_3Nabc'), line_items: [line(8010), line(8011, 'FR-7D')] }],
+    [
+      'has its payment, and another line',
+      { ...paidWith('pi_3Nabc'), line_items: [line(8010), line(8011, 'FR-7D')] },
+    ],
   ])('is held as a whole when it %s', async (_, changes) => {
     const copy = woo(801, changes);
     const count = Array.isArray(copy['line_items']) ? copy['line_items'].length : 0;
@@ -107,7 +131,10 @@ describe('a copy of an order', () => {
   it('is bought when nothing of the original was bought', async () => {
     const shops = await startShops();
     await shops.woo(woo(727));
-    await shops.woo({ ...woo(727, { status: 'cancelled' }), date_modified_gmt: wooOrder({}, 2)['date_modified_gmt'] });
+    await shops.woo({
+      ...woo(727, { status: 'cancelled' }),
+      date_modified_gmt: wooOrder({}, 2)['date_modified_gmt'],
+    });
     await shops.woo(woo(801, named('_copied_from', '727')));
     expect(states(shops)).toEqual(['7270 cancelled', '8010 pending']);
   });
@@ -147,8 +174,15 @@ describe('a copy of an order whose SKU had left the map', () => {
 });
 
 describe('a copy of an order of Shopify', () => {
-  const items = (id: number) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, properties: [] }] });
-  const original = shopifyOrder({ id: 1, name: '#1001', checkout_token: 'c0ffee1234', ...items(11) });
+  const items = (id: number) => ({
+    line_items: [{ id, sku: 'STEAM-20', quantity: 1, properties: [] }],
+  });
+  const original = shopifyOrder({
+    id: 1,
+    name: '#1001',
+    checkout_token: 'c0ffee1234',
+    ...items(11),
+  });
 
   it.each([
     ['a tag', { tags: 'vip, split from #1001' }],
@@ -159,7 +193,10 @@ describe('a copy of an order of Shopify', () => {
     ['its checkout', { checkout_token: 'c0ffee1234' }],
   ])('is held by %s', async (_, changes) => {
     expect(
-      await statesOf([original, shopifyOrder({ id: 2, name: '#1002', ...items(12), ...changes })], 'shopify'),
+      await statesOf(
+        [original, shopifyOrder({ id: 2, name: '#1002', ...items(12), ...changes })],
+        'shopify',
+      ),
     ).toEqual(['11 pending', '12 held']);
   });
 
@@ -168,7 +205,10 @@ describe('a copy of an order of Shopify', () => {
     ['no sign of it', { tags: 'vip, 1001', note: 'call before you come, flat 1001' }],
   ])('is bought with %s', async (_, changes) => {
     expect(
-      await statesOf([original, shopifyOrder({ id: 2, name: '#1002', ...items(12), ...changes })], 'shopify'),
+      await statesOf(
+        [original, shopifyOrder({ id: 2, name: '#1002', ...items(12), ...changes })],
+        'shopify',
+      ),
     ).toEqual(['11 pending', '12 pending']);
   });
 });

@@ -18,20 +18,32 @@ async function shopWithWrongMap() {
     delete shop.rest;
     Object.assign(shop, { unmatched: 'review' });
   });
-  mapSkus(installation, 'skus: { STEAM-20: { type: gift_card_order, variant: there-is-no-such-card } }');
+  mapSkus(
+    installation,
+    'skus: { STEAM-20: { type: gift_card_order, variant: there-is-no-such-card } }',
+  );
   const worker = installation.start();
   await worker.started();
   const line_items = [
     { id: '315', sku: 'STEAM-20', quantity: 2, meta_data: [] },
     { id: '316', sku: 'NEW', quantity: 1, meta_data: [] },
   ];
-  const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315', { line_items }) });
-  expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 1, flagged: 1 });
+  const order = stub.put({
+    id: '727',
+    modifiedMs: minutesAgo(1),
+    body: wooBody('315', { line_items }),
+  });
+  expect(await deliver(worker, stub.shown(order))).toMatchObject({
+    result: 'paid',
+    accepted: 1,
+    flagged: 1,
+  });
   await attention(installation, ['rejected', 'storefront']);
   return { installation, worker };
 }
 
-const mapSkus = ({ folder }: Installation, text: string) => writeLongAgo(join(folder, 'skus.yaml'), text);
+const mapSkus = ({ folder }: Installation, text: string) =>
+  writeLongAgo(join(folder, 'skus.yaml'), text);
 
 interface Row {
   readonly id: string;
@@ -39,7 +51,10 @@ interface Row {
 }
 
 /** Waits until these kinds stand in the attention list. */
-async function attention(installation: Installation, kinds: readonly string[]): Promise<readonly Row[]> {
+async function attention(
+  installation: Installation,
+  kinds: readonly string[],
+): Promise<readonly Row[]> {
   for (;;) {
     const rows = installation.query<Row>('SELECT id, kind FROM outbox_attention ORDER BY kind');
     if (JSON.stringify(rows.map(({ kind }) => kind)) === JSON.stringify(kinds)) return rows;
@@ -48,7 +63,9 @@ async function attention(installation: Installation, kinds: readonly string[]): 
 }
 
 const products = (installation: Installation) =>
-  installation.query("SELECT variant, quantity, state FROM entries WHERE state = 'fulfilled' ORDER BY variant");
+  installation.query(
+    "SELECT variant, quantity, state FROM entries WHERE state = 'fulfilled' ORDER BY variant",
+  );
 
 const bought = [
   { variant: 'steam-usd-20', quantity: 2, state: 'fulfilled' },

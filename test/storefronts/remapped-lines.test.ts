@@ -11,7 +11,11 @@ import { actOn, openShops, type OpenShops, wooOrder } from './storefront-shops.t
 
 const clock = new SystemClock();
 const who = { actor: 'cli:anna', reason: 'the map was wrong' };
-const settings = { keyNames: ['main'], referenceExpiryMs: 86_400_000, lookupFamilies: ['gift_card'] } as const;
+const settings = {
+  keyNames: ['main'],
+  referenceExpiryMs: 86_400_000,
+  lookupFamilies: ['gift_card'],
+} as const;
 const invalid = { code: 'invalid_variant', message: 'no such product', buffered: false };
 const rejected: Settlement = {
   ...nothing,
@@ -61,7 +65,10 @@ async function remap(shops: OpenShops, reference: string): Promise<CommandResult
 }
 
 /** As a worker does some seconds after the map was changed. */
-async function follow(shops: OpenShops, skus = '{ NEW: { type: gift_card_order, variant: new-1 } }'): Promise<void> {
+async function follow(
+  shops: OpenShops,
+  skus = '{ NEW: { type: gift_card_order, variant: new-1 } }',
+): Promise<void> {
   shops.mapSkus(skus);
   await shops.intake.followMaps();
 }
@@ -77,8 +84,15 @@ describe('a rejected line whose SKU map was corrected', () => {
     const { shops, reference } = await withRejected();
     shops.mapSkus(corrected);
     const result = await remap(shops, reference);
-    expect(result).toMatchObject({ kind: 'entry', before: 'rejected', newReference: expect.stringMatching(/^os-/) });
-    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected', '315 4 x steam-20-usd pending']);
+    expect(result).toMatchObject({
+      kind: 'entry',
+      before: 'rejected',
+      newReference: expect.stringMatching(/^os-/),
+    });
+    expect(shops.bought()).toEqual([
+      '315 2 x steam-usd-20 rejected',
+      '315 4 x steam-20-usd pending',
+    ]);
     const sent = await shops.outbox.opened({ nowMs: Date.now() + 1000 });
     expect(sent.entry).toMatchObject({ variant: 'steam-20-usd', quantity: 4, generation: 1 });
     expect(shops.flagged()).toEqual([]);
@@ -96,14 +110,20 @@ describe('a rejected line whose SKU map was corrected', () => {
     const { shops, reference } = await withRejected();
     shops.mapSkus(corrected);
     await remap(shops, reference);
-    expect(shops.outbox.store.read.listOrders({ search: 'steam-20-usd', limit: 10 })).toHaveLength(1);
-    expect(await shops.woo(wooOrder({}, 1))).toMatchObject({ taken: { known: 1, accepted: 0, flagged: 0 } });
+    expect(shops.outbox.store.read.listOrders({ search: 'steam-20-usd', limit: 10 })).toHaveLength(
+      1,
+    );
+    expect(await shops.woo(wooOrder({}, 1))).toMatchObject({
+      taken: { known: 1, accepted: 0, flagged: 0 },
+    });
     expect(shops.bought()).toHaveLength(2);
   });
 
   it('takes the rules of the map, which alone can be what was corrected', async () => {
     const { shops, reference } = await withRejected();
-    shops.mapSkus('{ STEAM-20: { type: gift_card_order, variant: steam-usd-20, split: true, wait_h: 2 } }');
+    shops.mapSkus(
+      '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20, split: true, wait_h: 2 } }',
+    );
     await remap(shops, reference);
     const { entry } = await shops.outbox.opened({ nowMs: Date.now() + 1000 });
     expect(entry.rules).toEqual({ split: true });
@@ -111,9 +131,21 @@ describe('a rejected line whose SKU map was corrected', () => {
   });
 
   it.each([
-    ['says the same', '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }', /says the same for "STEAM-20"/],
-    ['does not know it', '{ OTHER: { type: gift_card_order, variant: steam-usd-20 } }', /has no "STEAM-20"/],
-    ['says what cannot be ordered', '{ STEAM-20: { type: esim_order, plan: p, quantity: 30 } }', /quantity/],
+    [
+      'says the same',
+      '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }',
+      /says the same for "STEAM-20"/,
+    ],
+    [
+      'does not know it',
+      '{ OTHER: { type: gift_card_order, variant: steam-usd-20 } }',
+      /has no "STEAM-20"/,
+    ],
+    [
+      'says what cannot be ordered',
+      '{ STEAM-20: { type: esim_order, plan: p, quantity: 30 } }',
+      /quantity/,
+    ],
     ['needs an eSIM', '{ STEAM-20: { type: esim_topup, plan: p } }', /iccid/],
   ])('stays as it is where the map %s', async (_, skus, why) => {
     const { shops, reference } = await withRejected();
@@ -128,11 +160,19 @@ describe('a rejected line whose SKU map was corrected', () => {
   it('is refused where it is a part of the line', async () => {
     const shops = await openShops();
     await shops.woo(wooOrder());
-    const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
+    const part = (number: number) => ({
+      generation: 1,
+      part: number,
+      quantity: 1,
+      currency: 'USD',
+    });
     await settle(shops, { ...rejected, row: 'limit_exceeded', replacements: [part(0), part(1)] });
     const reference = await settle(shops, rejected);
     shops.mapSkus(corrected);
-    await expect(remap(shops, reference)).rejects.toMatchObject({ code: 'REFUSED', message: /a part of a line/ });
+    await expect(remap(shops, reference)).rejects.toMatchObject({
+      code: 'REFUSED',
+      message: /a part of a line/,
+    });
   });
 
   it('is held where the shop has refunded a part of it meanwhile', async () => {
@@ -144,7 +184,11 @@ describe('a rejected line whose SKU map was corrected', () => {
     await shops.woo(wooOrder(refund, 1));
     shops.mapSkus(corrected);
     await remap(shops, reference);
-    expect(await stepsOf(shops.outbox.store).openAttempt(shops.outbox.claim({ nowMs: Date.now() + 1000 }))).toBeNull();
+    expect(
+      await stepsOf(shops.outbox.store).openAttempt(
+        shops.outbox.claim({ nowMs: Date.now() + 1000 }),
+      ),
+    ).toBeNull();
     expect(shops.bought()[1]).toBe('315 4 x steam-20-usd held');
   });
 });
@@ -165,7 +209,9 @@ describe('a flagged line whose SKU is in the map now', () => {
     const shops = await openShops({ woo: { unmatched: 'review' } });
     const line = (id: number, sku: string) => ({ id, sku, quantity: 2, meta_data: [] });
     const unreadable = { id: 317, sku: 'STEAM-20', quantity: 'two', meta_data: [] };
-    await shops.woo(wooOrder({ line_items: [line(315, 'STEAM-20'), line(316, 'NEW'), unreadable] }));
+    await shops.woo(
+      wooOrder({ line_items: [line(315, 'STEAM-20'), line(316, 'NEW'), unreadable] }),
+    );
     await settle(shops, fulfilled);
     await follow(shops, both);
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 fulfilled', '316 2 x new-1 pending']);
@@ -173,7 +219,10 @@ describe('a flagged line whose SKU is in the map now', () => {
   });
 
   it.each([
-    ['has a status that nobody has explained', wooOrder({ ...oneLine('NEW'), status: 'packed' }, 1)],
+    [
+      'has a status that nobody has explained',
+      wooOrder({ ...oneLine('NEW'), status: 'packed' }, 1),
+    ],
     ['is on hold now', wooOrder({ ...oneLine('NEW'), status: 'on-hold' }, 1)],
     ['is cancelled now', wooOrder({ ...oneLine('NEW'), status: 'cancelled' }, 1)],
     ['has another SKU there now', wooOrder(oneLine('OTHER'), 1)],
@@ -187,7 +236,9 @@ describe('a flagged line whose SKU is in the map now', () => {
 
   it('is bought as the newest state says', async () => {
     const { shops } = await withFlagged();
-    await shops.woo(wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1));
+    await shops.woo(
+      wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1),
+    );
     await follow(shops);
     expect(shops.bought()).toEqual(['315 1 x new-1 pending']);
   });
@@ -201,7 +252,9 @@ describe('a flagged line whose SKU is in the map now', () => {
 
   it('is not bought where one of two states in the same second has less of it', async () => {
     const { shops } = await withFlagged();
-    await shops.woo(wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1));
+    await shops.woo(
+      wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1),
+    );
     await shops.woo(wooOrder(oneLine('NEW'), 1));
     await follow(shops);
     expect(shops.bought()).toEqual([]);

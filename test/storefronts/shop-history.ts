@@ -8,7 +8,15 @@ import type { EntryNow, HistoryOutbox } from './history-outbox.ts';
 import { numbersAsText } from './read-back/running-read-back.ts';
 import { Staff, type Version } from './shop-staff.ts';
 
-const statuses = ['pending', 'processing', 'completed', 'on-hold', 'fraud-check', 'cancelled', 'trash'] as const;
+const statuses = [
+  'pending',
+  'processing',
+  'completed',
+  'on-hold',
+  'fraud-check',
+  'cancelled',
+  'trash',
+] as const;
 const paid: readonly string[] = ['processing', 'completed'];
 const ends = ['bought', 'refused', 'unknown'] as const;
 type End = (typeof ends)[number];
@@ -21,7 +29,9 @@ const decisions = {
 type Decision = keyof typeof decisions;
 
 const of = <Kind extends string>(kind: Kind) => ({ kind: fc.constant(kind) });
-/** One step of the staff, of the shop's webhooks, of the worker or of a person at the command line. */
+/**
+ * One step of the staff, of the shop's webhooks, of the worker or of a person at the command line.
+ */
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ ...of('status'), to: fc.constantFrom(...statuses) }) },
   { weight: 2, arbitrary: fc.record({ ...of('refund'), line: fc.nat(3) }) },
@@ -46,7 +56,13 @@ export type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 const settlements = {
   bought: fulfilled,
   refused: { ...emptyBalance, dueAtMs: 0 },
-  unknown: { ...nothing, nextStep: 'send', dueAtMs: 0, inFlightWindowEndMs: null, inFlightWindowMs: null },
+  unknown: {
+    ...nothing,
+    nextStep: 'send',
+    dueAtMs: 0,
+    inFlightWindowEndMs: null,
+    inFlightWindowMs: null,
+  },
 } as const;
 
 /** What the worker was told, and what it may do by that. */
@@ -57,7 +73,10 @@ class History {
   readonly #staff: Staff;
   readonly #delivered: Version[] = [];
   readonly #bought = new Map<string, number>();
-  /** Lines that a person released although the shop does not want them, and the states of the shop that counted then. */
+  /**
+   * Lines that a person released although the shop does not want them, and the states of the shop
+   * that counted then.
+   */
   readonly #lifted = new Map<string, readonly Version[]>();
   /** Entries that only a person may release: a person holds them, or the worker asked one. */
   readonly #forPerson = new Set<string>();
@@ -97,14 +116,18 @@ class History {
   #mayBuy(lineId: string): boolean {
     const hasStandIn = (version: Version): boolean =>
       isPaid(version) &&
-      [...version.left].some(([other, kept]) => kept > 0 && Number(other) > Number(lineId) && !this.#bought.has(other));
+      [...version.left].some(
+        ([other, kept]) => kept > 0 && Number(other) > Number(lineId) && !this.#bought.has(other),
+      );
     return this.#isKept(lineId) || this.#newest.every(hasStandIn) || this.#lifted.has(lineId);
   }
 
   async deliver(version: Version): Promise<void> {
     this.#place.moveTo(this.#staff.second);
     await this.#place.handler.take({
-      document: numbersAsText(version.isDeleted ? { id: Number(this.#orderId) } : this.#documentOf(version)),
+      document: numbersAsText(
+        version.isDeleted ? { id: Number(this.#orderId) } : this.#documentOf(version),
+      ),
       isTest: false,
       topic: version.isDeleted ? 'order.deleted' : 'order.updated',
       isListed: false,
@@ -113,7 +136,8 @@ class History {
     // A deletion has no time of its own: it counts from when it is told.
     this.#delivered.push(version.isDeleted ? { ...version, second: this.#staff.second } : version);
     for (const [lineId, before] of this.#lifted) {
-      if (this.#isKept(lineId) || isOtherState(lineId, before, this.#newest)) this.#lifted.delete(lineId);
+      if (this.#isKept(lineId) || isOtherState(lineId, before, this.#newest))
+        this.#lifted.delete(lineId);
     }
     for (const { lineId, reference, state } of this.#entries) {
       if (this.#forPerson.has(reference) && state !== 'held' && state !== 'cancelled')
@@ -123,7 +147,8 @@ class History {
   }
 
   #documentOf({ second, status, left, refunded }: Version): Record<string, unknown> {
-    const time = (at: number): string => new Date(this.#place.timeOf(at)).toISOString().slice(0, 19);
+    const time = (at: number): string =>
+      new Date(this.#place.timeOf(at)).toISOString().slice(0, 19);
     return {
       id: Number(this.#orderId),
       number: this.#orderId,
@@ -154,9 +179,12 @@ class History {
     if (attempt === null) return false;
     const { reference } = attempt.entry;
     const lineId = this.#lineOf(attempt);
-    if (!this.#mayBuy(lineId)) this.problems.push(`${lineId} is sent, although the shop does not want it`);
-    if (this.#ended.has(lineId)) this.problems.push(`${lineId} is sent, although a person ended it`);
-    if (this.#forPerson.has(reference)) this.problems.push(`${lineId} is sent, although a person holds it`);
+    if (!this.#mayBuy(lineId))
+      this.problems.push(`${lineId} is sent, although the shop does not want it`);
+    if (this.#ended.has(lineId))
+      this.problems.push(`${lineId} is sent, although a person ended it`);
+    if (this.#forPerson.has(reference))
+      this.problems.push(`${lineId} is sent, although a person holds it`);
     if (end === 'bought') this.#countBought(lineId);
     await stepsOf(store).closeAttempt(close(attempt, settlements[end], { nowMs }));
     return true;
@@ -165,7 +193,9 @@ class History {
   /** Looks up an unknown outcome, as the worker does. False when nothing is to be looked up. */
   async lookUp(isFound: boolean): Promise<boolean> {
     const { outbox, nowMs } = this.#place;
-    const attempt = await stepsOf(outbox.store).openAttempt(outbox.claim({ step: 'lookup', nowMs }));
+    const attempt = await stepsOf(outbox.store).openAttempt(
+      outbox.claim({ step: 'lookup', nowMs }),
+    );
     if (attempt === null) return false;
     const lineId = this.#lineOf(attempt);
     if (isFound) this.#countBought(lineId);
@@ -211,21 +241,29 @@ class History {
     if (decision === 'release' && heldBy === 'shop') this.#lifted.set(lineId, this.#newest);
     if (decision === 'release') this.#granted += 1;
     if (decision !== 'cancel') return;
-    if (this.#bought.has(lineId)) this.problems.push(`${lineId} is bought, and a person could cancel it`);
+    if (this.#bought.has(lineId))
+      this.problems.push(`${lineId} is bought, and a person could cancel it`);
     this.#ended.add(lineId);
   }
 
   checkAtEnd(): void {
-    for (const [lineId, times] of this.#bought) if (times > 1) this.problems.push(`${lineId} is bought ${times} times`);
+    for (const [lineId, times] of this.#bought)
+      if (times > 1) this.problems.push(`${lineId} is bought ${times} times`);
     if (this.#delivered.length === 0) return;
-    // A line that is removed and added again is one purchase, so no more is bought than the shop ever showed at once.
+    // A line that is removed and added again is one purchase, so no more is bought than the shop
+    // ever showed at once.
     const sum = (counts: ReadonlyMap<string, number>): number =>
       [...counts.values()].reduce((all, one) => all + one, 0);
-    const most = Math.max(...this.#delivered.map(({ left, refunded }) => sum(left) + sum(refunded))) + this.#granted;
+    const most =
+      Math.max(...this.#delivered.map(({ left, refunded }) => sum(left) + sum(refunded))) +
+      this.#granted;
     if (this.#bought.size > most)
-      this.problems.push(`${this.#bought.size} lines are bought, the shop never had more than ${most}`);
+      this.problems.push(
+        `${this.#bought.size} lines are bought, the shop never had more than ${most}`,
+      );
     const flags = this.#place.outbox.store.read.showOrder('woo', this.#orderId)?.rejections ?? [];
-    const isFlagged = (lineId: string): boolean => flags.some((flag) => flag.lineId === lineId || flag.lineId === null);
+    const isFlagged = (lineId: string): boolean =>
+      flags.some((flag) => flag.lineId === lineId || flag.lineId === null);
     const states = (lineId: string) =>
       this.#entries.filter((entry) => entry.lineId === lineId).map(({ state }) => state);
     for (const lineId of this.#newest[0]?.left.keys() ?? []) {
@@ -233,10 +271,14 @@ class History {
       if (!/^(fulfilled|held)$/.test(states(lineId).join()))
         this.problems.push(`${lineId} is paid, and it is ${states(lineId).join() || 'nowhere'}`);
     }
-    const isGone = this.#newest.every(({ status, isDeleted }) => isDeleted || /^(cancelled|trash)$/.test(status));
+    const isGone = this.#newest.every(
+      ({ status, isDeleted }) => isDeleted || /^(cancelled|trash)$/.test(status),
+    );
     for (const lineId of isGone ? this.#bought.keys() : [])
       if (!isFlagged(lineId))
-        this.problems.push(`${lineId} was bought, the order is gone, and nobody is asked to look at it`);
+        this.problems.push(
+          `${lineId} was bought, the order is gone, and nobody is asked to look at it`,
+        );
   }
 }
 
@@ -244,12 +286,29 @@ function isPaid({ status, isDeleted }: Version): boolean {
   return !isDeleted && paid.includes(status);
 }
 
-/** Whether a line is not to be bought for another reason than before. Of states of the same second nobody knows the last. */
-function isOtherState(lineId: string, before: readonly Version[], now: readonly Version[]): boolean {
+/**
+ * Whether a line is not to be bought for another reason than before. Of states of the same second
+ * nobody knows the last.
+ */
+function isOtherState(
+  lineId: string,
+  before: readonly Version[],
+  now: readonly Version[],
+): boolean {
   const why = (version: Version): string =>
-    isPaid(version) ? `${version.left.get(lineId) ?? 0} are left` : version.isDeleted ? 'deleted' : version.status;
+    isPaid(version)
+      ? `${version.left.get(lineId) ?? 0} are left`
+      : version.isDeleted
+        ? 'deleted'
+        : version.status;
   const [[was], [is]] = [before, now];
-  return before.length === 1 && now.length === 1 && was !== undefined && is !== undefined && why(was) !== why(is);
+  return (
+    before.length === 1 &&
+    now.length === 1 &&
+    was !== undefined &&
+    is !== undefined &&
+    why(was) !== why(is)
+  );
 }
 
 function refundsOf({ refunded }: Version): readonly unknown[] {
@@ -265,7 +324,10 @@ function refundsOf({ refunded }: Version): readonly unknown[] {
 export const historySteps = fc.array(step, { minLength: 3, maxLength: 25, size: 'max' });
 
 /** Plays a history. Returns what must not be: nothing. */
-export async function playHistory(steps: readonly Step[], place: HistoryOutbox): Promise<readonly string[]> {
+export async function playHistory(
+  steps: readonly Step[],
+  place: HistoryOutbox,
+): Promise<readonly string[]> {
   const staff = new Staff();
   const history = new History(place, staff);
   for (const one of steps) {
@@ -284,7 +346,8 @@ export async function playHistory(steps: readonly Step[], place: HistoryOutbox):
     }
   }
   // A claim that holds an entry opens no call, and the next one continues.
-  const goOn = async (): Promise<boolean> => (await history.send('bought')) || (await history.lookUp(false));
+  const goOn = async (): Promise<boolean> =>
+    (await history.send('bought')) || (await history.lookUp(false));
   for (let idle = 0; idle < 8; idle = (await goOn()) ? 0 : idle + 1);
   history.checkAtEnd();
   return history.problems;

@@ -84,7 +84,10 @@ export function boughtIn(read: OutboxReader) {
 }
 
 /** What needs attention, in the order of the alphabet. */
-export function flaggedIn(read: OutboxReader, textOf: (row: ReturnType<OutboxReader['attention']>[number]) => string) {
+export function flaggedIn(
+  read: OutboxReader,
+  textOf: (row: ReturnType<OutboxReader['attention']>[number]) => string,
+) {
   return read
     .attention(1000)
     .map(textOf)

@@ -85,7 +85,11 @@ describe('a large SKU map that changed', () => {
     expect(isRead).toBe('other things');
     const maps = await Promise.all(asked);
     expect(maps.map(({ size }) => size)).toEqual([3001, 3001, 3001]);
-    expect(maps[0]?.get('__proto__')).toEqual({ type: 'gift_card_order', variant: 'p', quantity: 1 });
+    expect(maps[0]?.get('__proto__')).toEqual({
+      type: 'gift_card_order',
+      variant: 'p',
+      quantity: 1,
+    });
     expect(file.problem).toBeNull();
   });
 
@@ -96,7 +100,9 @@ describe('a large SKU map that changed', () => {
     writeFileSync(path, yaml(3000, '  BAD: { type: gift_card_order }\n'));
     aheadMs += 60_000;
     // Also when no order needs the map.
-    await expect.poll(() => file.problem, { timeout: 30_000 }).toMatch(/line 3002, skus\.BAD\.variant/);
+    await expect
+      .poll(() => file.problem, { timeout: 30_000 })
+      .toMatch(/line 3002, skus\.BAD\.variant/);
     expect((await file.current()).size).toBe(1);
   });
 });

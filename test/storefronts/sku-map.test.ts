@@ -12,7 +12,8 @@ const mistaken = `skus:
 
 describe('a SKU map', () => {
   it.each([';', '\t'])('may have another separator than a comma: %j', (separator) => {
-    const text = '\uFEFFsku,type,variant,quantity\r\n"A,B",gift_card_order,v,2\r\nC;D,gift_card_order,w,1\r\n';
+    const text =
+      '\uFEFFsku,type,variant,quantity\r\n"A,B",gift_card_order,v,2\r\nC;D,gift_card_order,w,1\r\n';
     const rows = text.replaceAll(/(?<!A),/g, separator).replace('C;D', '"C;D"');
     expect([...readSkuMap(rows, 'csv').keys()]).toEqual(['A,B', 'C;D']);
   });
@@ -40,7 +41,10 @@ describe('a SKU map', () => {
   });
 
   it.each([
-    ['yaml', 'skus:\n  A: { type: esim_order, plan: p }\n  __proto__: { type: esim_order, plan: q }\n'],
+    [
+      'yaml',
+      'skus:\n  A: { type: esim_order, plan: p }\n  __proto__: { type: esim_order, plan: q }\n',
+    ],
     ['csv', 'sku,type,plan\nA,esim_order,p\n__proto__,esim_order,q\n'],
   ] as const)('takes any name for a SKU (%s)', (format, content) => {
     const map = readSkuMap(content, format);
@@ -77,7 +81,12 @@ describe('a SKU map', () => {
       'skus:\n  A: { type: esim_order, plan: p }\n  A: { type: esim_order, plan: q }',
       'line 3: the key "A" stands twice',
     ],
-    ['a field twice', 'yaml', 'skus: { A: { type: esim_order, plan: p, plan: q } }', 'the key "plan" stands twice'],
+    [
+      'a field twice',
+      'yaml',
+      'skus: { A: { type: esim_order, plan: p, plan: q } }',
+      'the key "plan" stands twice',
+    ],
     [
       'a SKU twice',
       'csv',
@@ -97,7 +106,12 @@ describe('a SKU map', () => {
       /line 2, skus\.A-1: .*line 3, skus\.A–1: /s,
     ],
     ['an incomplete row', 'csv', 'sku,type,plan\nA,esim_order\n', 'line 2: is not CSV'],
-    ['a rule in words', 'csv', 'sku,type,plan,split\nA,esim_order,p,maybe\n', 'line 2, skus.A.split'],
+    [
+      'a rule in words',
+      'csv',
+      'sku,type,plan,split\nA,esim_order,p,maybe\n',
+      'line 2, skus.A.split',
+    ],
     [
       'a date for a time',
       'yaml',
@@ -109,7 +123,12 @@ describe('a SKU map', () => {
     ['a syntax error', 'yaml', 'skus:\n  A: {', 'line 2: is not YAML'],
     ['mistakes in several places', 'yaml', mistaken, 'line 3, skus.A: '],
     ['mistakes in several places', 'yaml', mistaken, 'line 6, skus.B.quantity: '],
-    ['a mistyped column', 'csv', 'sku,type,plan\n\nA,esim_order,p\nB,esim_ordr,p\n', 'line 4, skus.B.type: '],
+    [
+      'a mistyped column',
+      'csv',
+      'sku,type,plan\n\nA,esim_order,p\nB,esim_ordr,p\n',
+      'line 4, skus.B.type: ',
+    ],
   ] as const)('with %s (%s) is refused as a whole', (_, format, content, problem) => {
     expect(() => readSkuMap(content, format)).toThrow(problem);
   });

@@ -49,14 +49,17 @@ function items(quantities: Record<number, number>): object[] {
   }));
 }
 
-const start = (onRefund: Mode): Promise<OpenShops> => openShops({ woo: { onRefund }, shopify: { onRefund } });
+const start = (onRefund: Mode): Promise<OpenShops> =>
+  openShops({ woo: { onRefund }, shopify: { onRefund } });
 
 /** Delivers the gift card and the eSIM. */
 async function deliverBoth({ outbox }: OpenShops): Promise<void> {
   const card = await outbox.opened({ nowMs: Date.now() });
   await stepsOf(outbox.store).closeAttempt(close(card, fulfilled));
   const esim = await outbox.opened({ nowMs: Date.now() });
-  await stepsOf(outbox.store).closeAttempt(close(esim, { ...fulfilled, answer: { ...delivered, units: [{ iccid }] } }));
+  await stepsOf(outbox.store).closeAttempt(
+    close(esim, { ...fulfilled, answer: { ...delivered, units: [{ iccid }] } }),
+  );
 }
 
 const cases = (platform: Platform) =>
@@ -65,135 +68,160 @@ const cases = (platform: Platform) =>
     [platform.source, mode, 'cancelled', platform] as const,
   ]);
 
-describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %s', (_, mode, end, platform) => {
-  const { deliver, order } = platform;
-  const closed = platform[end];
+describe.each(both.flatMap(cases))(
+  'an order of %s, with on_refund %s, that is %s',
+  (_, mode, end, platform) => {
+    const { deliver, order } = platform;
+    const closed = platform[end];
 
-  it('is not bought when that was its first state', async () => {
-    const shops = await start(mode);
-    await deliver(shops, order(closed));
-    expect([shops.bought(), shops.flagged()]).toEqual([[], []]);
-  });
-
-  it('is taken back when it was not sent yet, unless refunds are ignored', async () => {
-    const shops = await start(mode);
-    await deliver(shops, order());
-    await deliver(shops, order(closed, 1));
-    await deliver(shops, order(closed, 2));
-    const state = mode === 'ignore' ? 'pending' : 'cancelled';
-    const expected = [`11 2 x steam-usd-20 ${state}`, `12 1 x fr-daily-1gb for 7 days ${state}`];
-    expect([shops.bought(), shops.flagged()]).toEqual([expected, []]);
-  });
-
-  it('is flagged, cancelled or ignored once, as configured, when it was delivered', async () => {
-    const shops = await start(mode);
-    await deliver(shops, order());
-    await deliverBoth(shops);
-    await deliver(shops, order(closed, 1));
-    await deliver(shops, order(closed, 2));
-    const told = {
-      review: ['11 refunded_in_storefront', '12 refunded_in_storefront'],
-      cancel_esim: ['11 refunded_in_storefront'],
-      ignore: [],
-    };
-    expect(shops.flagged()).toEqual(told[mode]);
-    const cancels = shops.bought().filter((text) => text.startsWith(`12:cancel:${iccid}`));
-    expect(cancels).toHaveLength(mode === 'cancel_esim' ? 1 : 0);
-  });
-
-  it('is flagged, not cancelled, while its eSIM is in flight, because its ICCID is not known yet', async () => {
-    const shops = await start(mode);
-    await deliver(shops, order({ line_items: items({ 12: 1 }) }));
-    await shops.outbox.opened({ nowMs: Date.now() });
-    await deliver(shops, order({ line_items: items({ 12: 1 }), ...closed }, 1));
-    expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : ['12 refunded_in_storefront']);
-    expect(shops.bought()).toEqual(['12 1 x fr-daily-1gb for 7 days sending']);
-  });
-});
-
-describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, mode, platform] as const)))(
-  'an edited order of %s, with on_refund %s,',
-  (_, mode, { deliver, order }) => {
-    it('buys an added line and a quantity that was raised before it was sent, and holds a line whose SKU was changed', async () => {
+    it('is not bought when that was its first state', async () => {
       const shops = await start(mode);
-      await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-      await deliver(shops, order({ line_items: items({ 11: 3, 12: 1 }) }, 1));
-      const other = [{ ...items({ 11: 3 })[0], sku: 'STEAM-3PACK' }, ...items({ 12: 1 })];
-      await deliver(shops, order({ line_items: other }, 2));
-      await deliver(shops, order({ line_items: other }, 3));
-      expect(shops.bought()).toEqual(['11 3 x steam-usd-20 held', '12 1 x fr-daily-1gb for 7 days pending']);
-      expect(shops.flagged()).toEqual(['11 held']);
-      expect(shops.reasons()[0]).toBe(
-        '11 it was ordered as "STEAM-20", and the storefront\'s order has "STEAM-3PACK" there now',
-      );
+      await deliver(shops, order(closed));
+      expect([shops.bought(), shops.flagged()]).toEqual([[], []]);
     });
 
-    it('takes back a removed line that was not sent yet, and flags one that was sent, once', async () => {
+    it('is taken back when it was not sent yet, unless refunds are ignored', async () => {
       const shops = await start(mode);
       await deliver(shops, order());
+      await deliver(shops, order(closed, 1));
+      await deliver(shops, order(closed, 2));
+      const state = mode === 'ignore' ? 'pending' : 'cancelled';
+      const expected = [`11 2 x steam-usd-20 ${state}`, `12 1 x fr-daily-1gb for 7 days ${state}`];
+      expect([shops.bought(), shops.flagged()]).toEqual([expected, []]);
+    });
+
+    it('is flagged, cancelled or ignored once, as configured, when it was delivered', async () => {
+      const shops = await start(mode);
+      await deliver(shops, order());
+      await deliverBoth(shops);
+      await deliver(shops, order(closed, 1));
+      await deliver(shops, order(closed, 2));
+      const told = {
+        review: ['11 refunded_in_storefront', '12 refunded_in_storefront'],
+        cancel_esim: ['11 refunded_in_storefront'],
+        ignore: [],
+      };
+      expect(shops.flagged()).toEqual(told[mode]);
+      const cancels = shops.bought().filter((text) => text.startsWith(`12:cancel:${iccid}`));
+      expect(cancels).toHaveLength(mode === 'cancel_esim' ? 1 : 0);
+    });
+
+    it('is flagged, not cancelled, while its eSIM is in flight, because its ICCID is not known yet', async () => {
+      const shops = await start(mode);
+      await deliver(shops, order({ line_items: items({ 12: 1 }) }));
       await shops.outbox.opened({ nowMs: Date.now() });
-      await deliver(shops, order({ line_items: [] }, 1));
-      await deliver(shops, order({ line_items: [] }, 2));
-      const left = mode === 'ignore' ? 'pending' : 'cancelled';
-      expect(shops.bought()).toEqual(['11 2 x steam-usd-20 sending', `12 1 x fr-daily-1gb for 7 days ${left}`]);
-      expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : ['11 refunded_in_storefront']);
-    });
-
-    it('lowers a line that was not sent yet, and flags one that was sent', async () => {
-      const shops = await start(mode);
-      await deliver(shops, order());
-      await deliver(shops, order({ line_items: items({ 11: 1, 12: 1 }) }, 1));
-      const lowered = mode === 'ignore' ? 2 : 1;
-      expect(shops.bought()[0]).toBe(`11 ${lowered} x steam-usd-20 pending`);
-      const sent = await start(mode);
-      await deliver(sent, order());
-      await sent.outbox.opened({ nowMs: Date.now() });
-      await deliver(sent, order({ line_items: items({ 11: 1, 12: 1 }) }, 1));
-      expect(sent.bought()[0]).toBe('11 2 x steam-usd-20 sending');
-      expect([shops.flagged(), sent.flagged()]).toEqual([[], mode === 'ignore' ? [] : ['11 refunded_in_storefront']]);
+      await deliver(shops, order({ line_items: items({ 12: 1 }), ...closed }, 1));
+      expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : ['12 refunded_in_storefront']);
+      expect(shops.bought()).toEqual(['12 1 x fr-daily-1gb for 7 days sending']);
     });
   },
 );
 
-describe.each(modes)('a WooCommerce order with a partial refund that names no line, with on_refund %s,', (mode) => {
-  const partly = (minute: number) => platforms.woocommerce.order({ refunds: [{ id: 9, total: '-5.00' }] }, minute);
-
-  it('is flagged when it was not bought yet', async () => {
+describe.each(
+  both.flatMap((platform) => modes.map((mode) => [platform.source, mode, platform] as const)),
+)('an edited order of %s, with on_refund %s,', (_, mode, { deliver, order }) => {
+  it('buys an added line and a quantity that was raised before it was sent, and holds a line whose SKU was changed', async () => {
     const shops = await start(mode);
-    await shops.woo(partly(0));
-    expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 partially_refunded', '12 partially_refunded']]);
+    await deliver(shops, order({ line_items: items({ 11: 2 }) }));
+    await deliver(shops, order({ line_items: items({ 11: 3, 12: 1 }) }, 1));
+    const other = [{ ...items({ 11: 3 })[0], sku: 'STEAM-3PACK' }, ...items({ 12: 1 })];
+    await deliver(shops, order({ line_items: other }, 2));
+    await deliver(shops, order({ line_items: other }, 3));
+    expect(shops.bought()).toEqual([
+      '11 3 x steam-usd-20 held',
+      '12 1 x fr-daily-1gb for 7 days pending',
+    ]);
+    expect(shops.flagged()).toEqual(['11 held']);
+    expect(shops.reasons()[0]).toBe(
+      '11 it was ordered as "STEAM-20", and the storefront\'s order has "STEAM-3PACK" there now',
+    );
   });
 
-  it('is flagged when it was bought, and held when it was not sent yet, unless refunds are ignored', async () => {
+  it('takes back a removed line that was not sent yet, and flags one that was sent, once', async () => {
     const shops = await start(mode);
-    await shops.woo(platforms.woocommerce.order());
+    await deliver(shops, order());
     await shops.outbox.opened({ nowMs: Date.now() });
-    await shops.woo(partly(1));
-    await shops.woo(partly(2));
-    expect(shops.bought()[1]).toBe(`12 1 x fr-daily-1gb for 7 days ${mode === 'ignore' ? 'pending' : 'held'}`);
-    const lines = ['11 refunded_in_storefront', '12 held'];
-    expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : lines);
+    await deliver(shops, order({ line_items: [] }, 1));
+    await deliver(shops, order({ line_items: [] }, 2));
+    const left = mode === 'ignore' ? 'pending' : 'cancelled';
+    expect(shops.bought()).toEqual([
+      '11 2 x steam-usd-20 sending',
+      `12 1 x fr-daily-1gb for 7 days ${left}`,
+    ]);
+    expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : ['11 refunded_in_storefront']);
+  });
+
+  it('lowers a line that was not sent yet, and flags one that was sent', async () => {
+    const shops = await start(mode);
+    await deliver(shops, order());
+    await deliver(shops, order({ line_items: items({ 11: 1, 12: 1 }) }, 1));
+    const lowered = mode === 'ignore' ? 2 : 1;
+    expect(shops.bought()[0]).toBe(`11 ${lowered} x steam-usd-20 pending`);
+    const sent = await start(mode);
+    await deliver(sent, order());
+    await sent.outbox.opened({ nowMs: Date.now() });
+    await deliver(sent, order({ line_items: items({ 11: 1, 12: 1 }) }, 1));
+    expect(sent.bought()[0]).toBe('11 2 x steam-usd-20 sending');
+    expect([shops.flagged(), sent.flagged()]).toEqual([
+      [],
+      mode === 'ignore' ? [] : ['11 refunded_in_storefront'],
+    ]);
   });
 });
+
+describe.each(modes)(
+  'a WooCommerce order with a partial refund that names no line, with on_refund %s,',
+  (mode) => {
+    const partly = (minute: number) =>
+      platforms.woocommerce.order({ refunds: [{ id: 9, total: '-5.00' }] }, minute);
+
+    it('is flagged when it was not bought yet', async () => {
+      const shops = await start(mode);
+      await shops.woo(partly(0));
+      expect([shops.bought(), shops.flagged()]).toEqual([
+        [],
+        ['11 partially_refunded', '12 partially_refunded'],
+      ]);
+    });
+
+    it('is flagged when it was bought, and held when it was not sent yet, unless refunds are ignored', async () => {
+      const shops = await start(mode);
+      await shops.woo(platforms.woocommerce.order());
+      await shops.outbox.opened({ nowMs: Date.now() });
+      await shops.woo(partly(1));
+      await shops.woo(partly(2));
+      expect(shops.bought()[1]).toBe(
+        `12 1 x fr-daily-1gb for 7 days ${mode === 'ignore' ? 'pending' : 'held'}`,
+      );
+      const lines = ['11 refunded_in_storefront', '12 held'];
+      expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : lines);
+    });
+  },
+);
 
 describe.each(both.map((platform) => [platform.source, platform] as const))(
   'an order of %s that is waiting, unknown or split',
   (_, { deliver, order, refunded }) => {
-    it.each(modes)('is taken back when it is refunded while it waits for balance, with on_refund %s', async (mode) => {
-      const shops = await start(mode);
-      await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-      await stepsOf(shops.outbox.store).closeAttempt(
-        close(await shops.outbox.opened({ nowMs: Date.now() }), emptyBalance),
-      );
-      await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
-      const state = mode === 'ignore' ? 'waiting' : 'cancelled';
-      expect([shops.bought(), shops.flagged()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);
-    });
+    it.each(modes)(
+      'is taken back when it is refunded while it waits for balance, with on_refund %s',
+      async (mode) => {
+        const shops = await start(mode);
+        await deliver(shops, order({ line_items: items({ 11: 2 }) }));
+        await stepsOf(shops.outbox.store).closeAttempt(
+          close(await shops.outbox.opened({ nowMs: Date.now() }), emptyBalance),
+        );
+        await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
+        const state = mode === 'ignore' ? 'waiting' : 'cancelled';
+        expect([shops.bought(), shops.flagged()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);
+      },
+    );
 
     it('is flagged when its outcome is unknown', async () => {
       const shops = await start('review');
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-      await stepsOf(shops.outbox.store).closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), nothing));
+      await stepsOf(shops.outbox.store).closeAttempt(
+        close(await shops.outbox.opened({ nowMs: Date.now() }), nothing),
+      );
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
       expect([shops.bought(), shops.flagged()]).toEqual([
         ['11 2 x steam-usd-20 unknown'],
@@ -204,10 +232,22 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
     it('is taken back only in the parts that were not bought yet', async () => {
       const shops = await start('review');
       await deliver(shops, order({ line_items: items({ 11: 3 }) }));
-      const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
+      const part = (number: number) => ({
+        generation: 1,
+        part: number,
+        quantity: 1,
+        currency: 'USD',
+      });
       const replacements = [part(0), part(1), part(2)];
-      const split: Settlement = { ...emptyBalance, state: 'rejected', row: 'limit_exceeded', replacements };
-      await stepsOf(shops.outbox.store).closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), split));
+      const split: Settlement = {
+        ...emptyBalance,
+        state: 'rejected',
+        row: 'limit_exceeded',
+        replacements,
+      };
+      await stepsOf(shops.outbox.store).closeAttempt(
+        close(await shops.outbox.opened({ nowMs: Date.now() }), split),
+      );
       await stepsOf(shops.outbox.store).closeAttempt(
         close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled),
       );
@@ -244,7 +284,10 @@ describe('a WooCommerce order that was taken back', () => {
     await shops.woo(wooOrder({ line_items }));
     await shops.woo(wooOrder({ line_items, status: 'cancelled' }, 1));
     await shops.woo(wooOrder({ line_items, refunds: [{ id: 9, total: '-5.00' }] }, 2));
-    expect([shops.bought(), shops.flagged()]).toEqual([['11 2 x steam-usd-20 cancelled'], ['11 partially_refunded']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([
+      ['11 2 x steam-usd-20 cancelled'],
+      ['11 partially_refunded'],
+    ]);
   });
 });
 
@@ -253,9 +296,21 @@ describe('a line that was bought, and whose units nobody has', () => {
     const shops = await openShops();
     const line_items = items({ 11: 2 });
     await shops.woo(wooOrder({ line_items }));
-    const inReview: Settlement = { ...nothing, state: 'needs_review', reviewReason: 'somebody must look' };
-    await stepsOf(shops.outbox.store).closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), inReview));
-    await actOn(shops, '11', { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-1', note: null, units: [] });
+    const inReview: Settlement = {
+      ...nothing,
+      state: 'needs_review',
+      reviewReason: 'somebody must look',
+    };
+    await stepsOf(shops.outbox.store).closeAttempt(
+      close(await shops.outbox.opened({ nowMs: Date.now() }), inReview),
+    );
+    await actOn(shops, '11', {
+      action: 'resolve',
+      as: 'fulfilled',
+      orderNumber: 'GC-1',
+      note: null,
+      units: [],
+    });
     expect(shops.flagged()).toEqual(['11 needs_manual_delivery']);
     await shops.woo(wooOrder({ line_items, status: 'refunded' }, 1));
     expect(shops.flagged()).toEqual(['11 refunded_in_storefront']);
@@ -263,13 +318,25 @@ describe('a line that was bought, and whose units nobody has', () => {
 });
 
 describe('a line of a WooCommerce shop that is sold by weight', () => {
-  const piece = (id: number, sku: string, quantity: number) => ({ id, sku, quantity, meta_data: [] });
+  const piece = (id: number, sku: string, quantity: number) => ({
+    id,
+    sku,
+    quantity,
+    meta_data: [],
+  });
 
   it('is flagged when its SKU is in the map, and delays no other line of the order', async () => {
     const shops = await startShops();
-    const line_items = [piece(11, 'STEAM-20', 1), piece(12, 'CHEESE', 0.25), piece(13, 'FR-7D', 1.5)];
+    const line_items = [
+      piece(11, 'STEAM-20', 1),
+      piece(12, 'CHEESE', 0.25),
+      piece(13, 'FR-7D', 1.5),
+    ];
     await shops.woo(wooOrder({ line_items }));
-    expect([shops.bought(), shops.flagged()]).toEqual([['11 1 x steam-usd-20 pending'], ['13 unreadable_line']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([
+      ['11 1 x steam-usd-20 pending'],
+      ['13 unreadable_line'],
+    ]);
   });
 });
 
@@ -278,7 +345,10 @@ describe('a line that is lowered before it was sent', () => {
     const shops = await startShops();
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 2 }) }));
     await new Promise((resolve) => void setTimeout(resolve, 1050));
-    writeLongAgo(shops.skuFile, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }');
+    writeLongAgo(
+      shops.skuFile,
+      'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }',
+    );
     const { json } = await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
     // Nothing of it was taken back: a person decides.
     expect(json.taken_back).toBe(0);
@@ -307,7 +377,9 @@ describe('a line that is lowered before it was sent', () => {
     const edited = [{ id: 11, sku: 'STEAM-20', quantity: 3, current_quantity: 1, properties: [] }];
     await shops.shopify(shopifyOrder({ line_items: edited }));
     expect(shops.bought()).toEqual(['11 1 x steam-usd-20 pending']);
-    const refunded = [{ id: 11, sku: 'STEAM-20', quantity: 3, current_quantity: 0, properties: [] }];
+    const refunded = [
+      { id: 11, sku: 'STEAM-20', quantity: 3, current_quantity: 0, properties: [] },
+    ];
     const refunds = [{ id: 1, refund_line_items: [{ line_item_id: 11, quantity: 1 }] }];
     await shops.shopify(shopifyOrder({ line_items: refunded, refunds }, 1));
     expect(shops.bought()).toEqual(['11 1 x steam-usd-20 cancelled']);
@@ -316,7 +388,9 @@ describe('a line that is lowered before it was sent', () => {
 
 describe('the shops of both platforms', () => {
   it('keep lines of one SKU apart, accept a rotated secret, and keep references', async () => {
-    const shops = await startShops({ shopify: { secrets: ['an-older-shopify-secret', 'shopify-client-secret-1'] } });
+    const shops = await startShops({
+      shopify: { secrets: ['an-older-shopify-secret', 'shopify-client-secret-1'] },
+    });
     const two = [
       { id: 21, sku: 'STEAM-20', quantity: 1 },
       { id: 22, sku: 'STEAM-20', quantity: 2 },
@@ -331,7 +405,9 @@ describe('the shops of both platforms', () => {
     const again = await startShops();
     await again.shopify(body);
     const referencesOf = ({ outbox }: Shops) =>
-      outbox.store.read.showOrder('shopify', '5678901234567')?.entries.map(({ reference }) => reference);
+      outbox.store.read
+        .showOrder('shopify', '5678901234567')
+        ?.entries.map(({ reference }) => reference);
     expect(referencesOf(again)).toEqual(referencesOf(shops));
   });
 
@@ -341,16 +417,24 @@ describe('the shops of both platforms', () => {
     expect((await shops.shopify(shopifyOrder({}, 1))).json.result).toBe('older_than_known');
     const old = { id: 7, processed_at: '2020-01-01T00:00:00Z' };
     await shops.shopify(shopifyOrder(old));
-    expect(shops.bought()).toEqual([expect.stringMatching(/^11 .* held$/), expect.stringMatching(/^12 .* held$/)]);
+    expect(shops.bought()).toEqual([
+      expect.stringMatching(/^11 .* held$/),
+      expect.stringMatching(/^12 .* held$/),
+    ]);
     expect(shops.reasons()[0]).toContain('does not say since when');
   });
 
   it('flag an order that was paid more than a day ahead of our clock', async () => {
     const shops = await startShops();
     const later = new Date(Date.now() + 25 * 3_600_000).toISOString();
-    await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }), processed_at: later, created_at: later }));
+    await shops.shopify(
+      shopifyOrder({ line_items: items({ 11: 1 }), processed_at: later, created_at: later }),
+    );
     await shops.woo(wooOrder({ line_items: items({ 11: 1 }), date_paid_gmt: later.slice(0, 19) }));
-    expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 paid_in_future', '11 paid_in_future']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([
+      [],
+      ['11 paid_in_future', '11 paid_in_future'],
+    ]);
   });
 
   it('buy orders in the configured statuses, top up the eSIM that a customer named, and flag a wrong ICCID', async () => {
@@ -364,7 +448,9 @@ describe('the shops of both platforms', () => {
       quantity: 1,
       properties: [{ name: 'ICCID', value }],
     });
-    await shops.shopify(shopifyOrder({ line_items: [topup(31, ` ${iccid} `), topup(32, '8999'), topup(33, null)] }));
+    await shops.shopify(
+      shopifyOrder({ line_items: [topup(31, ` ${iccid} `), topup(32, '8999'), topup(33, null)] }),
+    );
     expect(shops.bought().slice(1)).toEqual([expect.stringMatching(/^31 .* pending$/)]);
     expect(shops.flagged()).toEqual(['32 invalid_line', '33 invalid_line']);
   });

@@ -16,7 +16,10 @@ export const wooSecret = 'woo-secret-of-this-year';
 export const wooOldSecret = 'woo-secret-of-last-year';
 export const shopifySecret = 'shopify-client-secret-1';
 
-/** Writes a SKU map as if it were old: a new one is read two seconds later, because its writer may not have finished. */
+/**
+ * Writes a SKU map as if it were old: a new one is read two seconds later, because its writer may
+ * not have finished.
+ */
 export function writeLongAgo(path: string, content: string): void {
   writeFileSync(path, content);
   utimesSync(path, Date.now() / 1000 - 60, Date.now() / 1000 - 60);
@@ -37,14 +40,28 @@ export interface ShopOutbox {
 export interface Shops extends RunningIntake, ShopOutbox {
   /** Writes another SKU map, which is in use from now on. */
   readonly mapSkus: (skus: string) => void;
-  /** Delivers to the WooCommerce shop, signed as WooCommerce documents it: base64 of HMAC-SHA256 of the raw body. */
-  readonly woo: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
-  readonly shopify: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
+  /**
+   * Delivers to the WooCommerce shop, signed as WooCommerce documents it: base64 of HMAC-SHA256 of
+   * the raw body.
+   */
+  readonly woo: (
+    body: unknown,
+    headers?: Record<string, string>,
+    secret?: string,
+  ) => Promise<Answer>;
+  readonly shopify: (
+    body: unknown,
+    headers?: Record<string, string>,
+    secret?: string,
+  ) => Promise<Answer>;
 }
 
 type Taken = Awaited<ReturnType<ShopHandler['take']>>;
 
-/** A clock of which the part that is never set can be moved on: a SKU map is looked at once a second. */
+/**
+ * A clock of which the part that is never set can be moved on: a SKU map is looked at once a
+ * second.
+ */
 export class MovableClock extends SystemClock {
   #aheadMs = 0;
 
@@ -62,7 +79,10 @@ export interface OpenShops extends ShopOutbox {
   readonly intake: StorefrontIntake;
   /** Writes another SKU map, which is in use from now on. */
   readonly mapSkus: (skus: string) => void;
-  /** Takes in an order as the webhook of the WooCommerce shop does, once it has checked the signature. */
+  /**
+   * Takes in an order as the webhook of the WooCommerce shop does, once it has checked the
+   * signature.
+   */
   readonly woo: (body: unknown, topic?: string) => Promise<Taken>;
   readonly shopify: (body: unknown, topic?: string) => Promise<Taken>;
 }
@@ -73,7 +93,12 @@ interface ShopChanges {
 }
 
 const bothShops = (skuFile: string, changes: ShopChanges) => [
-  wooCommerceShop({ skuMap: skuFile, source: 'woo', secrets: [wooOldSecret, wooSecret], ...changes.woo }),
+  wooCommerceShop({
+    skuMap: skuFile,
+    source: 'woo',
+    secrets: [wooOldSecret, wooSecret],
+    ...changes.woo,
+  }),
   shopifyShop({ skuMap: skuFile, source: 'shopify', secrets: [shopifySecret], ...changes.shopify }),
 ];
 
@@ -93,10 +118,21 @@ export async function startShops(changes: ShopChanges = {}): Promise<Shops> {
   const skuFile = writeSkuMap();
   const clock = new MovableClock();
   const running = await startIntake({ shops: bothShops(skuFile, changes), clock });
-  const deliver = async (path: string, header: string, secret: string, body: unknown, more: Record<string, string>) => {
+  const deliver = async (
+    path: string,
+    header: string,
+    secret: string,
+    body: unknown,
+    more: Record<string, string>,
+  ) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const signature = createHmac('sha256', secret).update(Buffer.from(text)).digest('base64');
-    return await running.call('POST', path, { 'content-type': 'application/json', [header]: signature, ...more }, text);
+    return await running.call(
+      'POST',
+      path,
+      { 'content-type': 'application/json', [header]: signature, ...more },
+      text,
+    );
   };
   return {
     ...running,
@@ -109,7 +145,10 @@ export async function startShops(changes: ShopChanges = {}): Promise<Shops> {
   };
 }
 
-/** Both shops without a server, for the many cases in which the way of an order to the intake does not matter. */
+/**
+ * Both shops without a server, for the many cases in which the way of an order to the intake does
+ * not matter.
+ */
 export async function openShops(changes: ShopChanges = {}): Promise<OpenShops> {
   const skuFile = writeSkuMap();
   const outbox = await Outbox.open();
@@ -126,7 +165,13 @@ export async function openShops(changes: ShopChanges = {}): Promise<OpenShops> {
     const handler = intake.handlerFor(platform, 'main');
     if (handler === null) throw new Error(`there is a shop of ${platform}`);
     const document = parseExactJson(JSON.stringify(body));
-    return await handler.take({ document, isTest: false, topic, isListed: false, refunds: 'unknown' });
+    return await handler.take({
+      document,
+      isTest: false,
+      topic,
+      isListed: false,
+      refunds: 'unknown',
+    });
   };
   return {
     ...shopOutbox(outbox, skuFile),
@@ -138,7 +183,11 @@ export async function openShops(changes: ShopChanges = {}): Promise<OpenShops> {
 }
 
 /** A person acts on the entry of a line of WooCommerce order 727. */
-export async function actOn({ outbox }: ShopOutbox, lineId: string, order: EntryAction): Promise<void> {
+export async function actOn(
+  { outbox }: ShopOutbox,
+  lineId: string,
+  order: EntryAction,
+): Promise<void> {
   const entries = outbox.store.read.showOrder('woo', '727')?.entries ?? [];
   await outbox.store.operator.actOnEntry({
     reference: entries.find((entry) => entry.lineId === lineId)?.reference ?? '',
@@ -153,12 +202,22 @@ export async function actOn({ outbox }: ShopOutbox, lineId: string, order: Entry
   });
 }
 
-/** The same for the whole run, because shops tell times in seconds and some tests need "the same second". */
+/**
+ * The same for the whole run, because shops tell times in seconds and some tests need "the same
+ * second".
+ */
 const runMs = Date.now();
-const minutesAgo = (minutes: number): string => new Date(runMs - minutes * 60_000).toISOString().slice(0, 19);
+const minutesAgo = (minutes: number): string =>
+  new Date(runMs - minutes * 60_000).toISOString().slice(0, 19);
 
-/** A paid order as WooCommerce 9 sends it, with the fields that matter. It changed `minute` minutes after it was paid. */
-export function wooOrder(changes: Record<string, unknown> = {}, minute = 0): Record<string, unknown> {
+/**
+ * A paid order as WooCommerce 9 sends it, with the fields that matter. It changed `minute` minutes
+ * after it was paid.
+ */
+export function wooOrder(
+  changes: Record<string, unknown> = {},
+  minute = 0,
+): Record<string, unknown> {
   return {
     id: 727,
     parent_id: 0,
@@ -189,7 +248,10 @@ export function wooOrder(changes: Record<string, unknown> = {}, minute = 0): Rec
 }
 
 /** A paid order as Shopify sends it to orders/paid and orders/updated. */
-export function shopifyOrder(changes: Record<string, unknown> = {}, minute = 0): Record<string, unknown> {
+export function shopifyOrder(
+  changes: Record<string, unknown> = {},
+  minute = 0,
+): Record<string, unknown> {
   return {
     id: 5_678_901_234_567,
     admin_graphql_api_id: 'gid://shopify/Order/5678901234567',
@@ -203,7 +265,14 @@ export function shopifyOrder(changes: Record<string, unknown> = {}, minute = 0):
     processed_at: `${minutesAgo(60)}+00:00`,
     updated_at: `${minutesAgo(60 - minute)}+00:00`,
     line_items: [
-      { id: 11, sku: 'STEAM-20', quantity: 3, current_quantity: 3, gift_card: false, properties: [] },
+      {
+        id: 11,
+        sku: 'STEAM-20',
+        quantity: 3,
+        current_quantity: 3,
+        gift_card: false,
+        properties: [],
+      },
       { id: 12, sku: 'FR-7D', quantity: 1, current_quantity: 1, gift_card: false, properties: [] },
     ],
     refunds: [],

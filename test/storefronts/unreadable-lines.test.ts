@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Shops, shopifyOrder, startShops, wooOrder } from './storefront-shops.ts';
 
-const card = (id: unknown, quantity: unknown = 1, sku: unknown = 'STEAM-20') => ({ id, sku, quantity, meta_data: [] });
+const card = (id: unknown, quantity: unknown = 1, sku: unknown = 'STEAM-20') => ({
+  id,
+  sku,
+  quantity,
+  meta_data: [],
+});
 const order = (lines: readonly unknown[], minute = 0, changes: Record<string, unknown> = {}) =>
   wooOrder({ line_items: lines, ...changes }, minute);
 
@@ -17,7 +22,10 @@ describe('a line that cannot be read', () => {
     const shops = await startShops();
     const { woo, bought } = shops;
     const answer = await woo(order([card(315), card(316, -1)]));
-    expect([answer.status, answer.json]).toMatchObject([200, { result: 'paid', accepted: 1, flagged: 1 }]);
+    expect([answer.status, answer.json]).toMatchObject([
+      200,
+      { result: 'paid', accepted: 1, flagged: 1 },
+    ]);
     const rule =
       'must be a positive whole number, but is "-1"; nothing was bought for it: correct the line in the shop, and it is taken in by itself';
     expect(attentionOf(shops)).toMatchObject([
@@ -40,15 +48,27 @@ describe('a line that cannot be read', () => {
         },
       ],
     });
-    expect((await woo(order([card(315), card(316, -1)], 1))).json).toMatchObject({ known: 1, flagged: 0 });
-    expect((await woo(order([card(315), card(316, null)], 2))).json).toMatchObject({ known: 1, flagged: 1 });
+    expect((await woo(order([card(315), card(316, -1)], 1))).json).toMatchObject({
+      known: 1,
+      flagged: 0,
+    });
+    expect((await woo(order([card(315), card(316, null)], 2))).json).toMatchObject({
+      known: 1,
+      flagged: 1,
+    });
     expect(attentionOf(shops)).toHaveLength(1);
-    expect((await woo(order([card(315), card(316, 3)], 3))).json).toMatchObject({ accepted: 1, flagged: 0 });
+    expect((await woo(order([card(315), card(316, 3)], 3))).json).toMatchObject({
+      accepted: 1,
+      flagged: 0,
+    });
     expect([bought(), attentionOf(shops)]).toEqual([
       ['315 1 x steam-usd-20 pending', '316 3 x steam-usd-20 pending'],
       [],
     ]);
-    expect(resultOf(shops).lines).toMatchObject([{ line_id: '315' }, { line_id: '316', state: 'pending' }]);
+    expect(resultOf(shops).lines).toMatchObject([
+      { line_id: '315' },
+      { line_id: '316', state: 'pending' },
+    ]);
   });
 
   it('leaves attention and the result when the line left the order, or the order was cancelled', async () => {
@@ -73,8 +93,15 @@ describe('a line that cannot be read', () => {
     });
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 pending', '316 2 x steam-usd-20 held']);
     expect(attentionOf(shops)).toMatchObject([
-      { lineId: '316', code: 'held', message: expect.stringContaining('cannot be read in the newest state') },
-      { lineId: '316', message: expect.stringContaining('what changed after it was ordered is not applied') },
+      {
+        lineId: '316',
+        code: 'held',
+        message: expect.stringContaining('cannot be read in the newest state'),
+      },
+      {
+        lineId: '316',
+        message: expect.stringContaining('what changed after it was ordered is not applied'),
+      },
     ]);
     await shops.woo(order([card(315, 2), card(316, 1)], 2));
     expect([shops.bought(), shops.flagged()]).toEqual([
@@ -98,19 +125,28 @@ describe('a line that cannot be read', () => {
     const esim = card(316, 1, 'FR-7D');
     await shops.woo(order([card(315), esim]));
     await shops.woo(order([card(null)], 1));
-    expect(shops.bought()).toEqual(['315 1 x steam-usd-20 held', '316 1 x fr-daily-1gb for 7 days cancelled']);
+    expect(shops.bought()).toEqual([
+      '315 1 x steam-usd-20 held',
+      '316 1 x fr-daily-1gb for 7 days cancelled',
+    ]);
     expect(shops.flagged()).toEqual(['315 held', 'null unreadable_line']);
     // No line can be read: nothing is taken for removed.
     const others = await startShops();
     await others.woo(order([card(315), esim]));
     await others.woo(order([], 1, { line_items: 'Array' }));
-    expect(others.bought()).toEqual(['315 1 x steam-usd-20 held', '316 1 x fr-daily-1gb for 7 days held']);
+    expect(others.bought()).toEqual([
+      '315 1 x steam-usd-20 held',
+      '316 1 x fr-daily-1gb for 7 days held',
+    ]);
     expect(others.flagged()).toEqual(['315 held', '316 held', 'null unreadable_line']);
     // An odd line of another product hides no removal.
     const shirts = await startShops();
     await shirts.woo(order([card(315), esim]));
     await shirts.woo(order([card(315), card(null, -1, 'SHIRT')], 1));
-    expect(shirts.bought()).toEqual(['315 1 x steam-usd-20 pending', '316 1 x fr-daily-1gb for 7 days cancelled']);
+    expect(shirts.bought()).toEqual([
+      '315 1 x steam-usd-20 pending',
+      '316 1 x fr-daily-1gb for 7 days cancelled',
+    ]);
     expect(shirts.flagged()).toEqual([]);
   });
 
@@ -140,7 +176,10 @@ describe('a line that cannot be read', () => {
     });
     await shops.woo(order([card(316, null)], 6));
     await shops.woo(order([card(316, 1)], 4));
-    expect([shops.bought(), shops.flagged()]).toEqual([['315 1 x steam-usd-20 cancelled'], ['316 unreadable_line']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([
+      ['315 1 x steam-usd-20 cancelled'],
+      ['316 unreadable_line'],
+    ]);
   });
 });
 
@@ -150,16 +189,30 @@ describe('an order that cannot be read', () => {
     const odd = shopifyOrder({ financial_status: { name: 'paid' } }, 5);
     for (const flagged of [1, 0]) {
       const answer = await shops.shopify(odd);
-      expect([answer.status, answer.json]).toEqual([200, { result: 'unreadable', order_id: '5678901234567', flagged }]);
+      expect([answer.status, answer.json]).toEqual([
+        200,
+        { result: 'unreadable', order_id: '5678901234567', flagged },
+      ]);
     }
-    expect((await shops.shopify(shopifyOrder({}, 1))).json).toMatchObject({ result: 'older_than_known', accepted: 0 });
+    expect((await shops.shopify(shopifyOrder({}, 1))).json).toMatchObject({
+      result: 'older_than_known',
+      accepted: 0,
+    });
     expect(resultOf(shops, 'shopify', '5678901234567').lines).toMatchObject([
       { line_id: null, error: { code: 'unreadable_order' } },
     ]);
-    expect((await shops.shopify(shopifyOrder({}, 6))).json).toMatchObject({ result: 'paid', accepted: 2 });
-    expect([shops.flagged(), resultOf(shops, 'shopify', '5678901234567').lines.length]).toEqual([[], 2]);
+    expect((await shops.shopify(shopifyOrder({}, 6))).json).toMatchObject({
+      result: 'paid',
+      accepted: 2,
+    });
+    expect([shops.flagged(), resultOf(shops, 'shopify', '5678901234567').lines.length]).toEqual([
+      [],
+      2,
+    ]);
     // An older state that cannot be read says nothing about the newest one.
-    expect((await shops.shopify({ ...odd, financial_status: 7 })).json).toMatchObject({ flagged: 0 });
+    expect((await shops.shopify({ ...odd, financial_status: 7 })).json).toMatchObject({
+      flagged: 0,
+    });
     expect(shops.flagged()).toEqual([]);
   });
 
@@ -180,7 +233,9 @@ describe('an order that cannot be read', () => {
         actor: 'woocommerce:main',
         action: 'hold',
         subject: 'woo/727',
-        reason: expect.stringContaining("the newest state of the storefront's order cannot be read"),
+        reason: expect.stringContaining(
+          "the newest state of the storefront's order cannot be read",
+        ),
         detail: JSON.stringify({ references: [reference] }),
       },
     ]);
@@ -216,7 +271,10 @@ describe('flags', () => {
   it('of lines that cannot be read are limited in number and length', async () => {
     const shops = await startShops();
     const lines = Array.from({ length: 300 }, (_, index) => card(1000 + index, 'x'.repeat(3000)));
-    expect((await shops.woo(order([card(315), ...lines]))).json).toMatchObject({ accepted: 1, flagged: 21 });
+    expect((await shops.woo(order([card(315), ...lines]))).json).toMatchObject({
+      accepted: 1,
+      flagged: 21,
+    });
     const rows = attentionOf(shops);
     expect(rows).toHaveLength(21);
     expect(rows.find(({ lineId }) => lineId === null)?.message).toContain('280 more lines');
@@ -233,7 +291,8 @@ describe('flags', () => {
     const odd = card(999, -1);
     await shops.woo(order([odd, ...lines]));
     const reasons = () => Map.groupBy(attentionOf(shops), ({ code }) => code);
-    const counts = () => Object.fromEntries([...reasons()].map(([reason, rows]) => [reason, rows.length]));
+    const counts = () =>
+      Object.fromEntries([...reasons()].map(([reason, rows]) => [reason, rows.length]));
     expect(counts()).toEqual({ unreadable_line: 1, unknown_sku: 99, too_many_flags: 1 });
     const { version } = shops.outbox.store.read.findOrder('woo', '727') ?? { version: 0 };
     expect((await shops.woo(order([odd, ...lines], 1))).json.flagged).toBe(0);
@@ -241,6 +300,8 @@ describe('flags', () => {
     // One leaves: another one takes its place.
     await shops.woo(order([card(999), ...lines], 2));
     expect(counts()).toEqual({ unknown_sku: 100, too_many_flags: 1 });
-    expect(Math.max(...attentionOf(shops).map(({ message }) => message?.length ?? 0))).toBeLessThan(300);
+    expect(Math.max(...attentionOf(shops).map(({ message }) => message?.length ?? 0))).toBeLessThan(
+      300,
+    );
   });
 });

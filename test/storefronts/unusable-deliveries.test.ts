@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { whatToDo } from '../../src/core/operator/attention.ts';
-import { minutesAgo, numbersAsText, readBackOf, shopifyBody, wooBody } from './read-back/running-read-back.ts';
+import {
+  minutesAgo,
+  numbersAsText,
+  readBackOf,
+  shopifyBody,
+  wooBody,
+} from './read-back/running-read-back.ts';
 import { send, type StubShop, StubShopify, StubWooCommerce } from './read-back/stub-shop.ts';
 import { shopifyOrder, startShops, wooOrder } from './storefront-shops.ts';
 
@@ -11,16 +17,30 @@ const denied = {
   message: 'Sorry, you cannot list resources.',
   data: { status: 401 },
 };
-const absent = { code: 'woocommerce_rest_shop_order_invalid_id', message: 'Invalid ID.', data: { status: 404 } };
+const absent = {
+  code: 'woocommerce_rest_shop_order_invalid_id',
+  message: 'Invalid ID.',
+  data: { status: 404 },
+};
 const { line_items: _lines, ...withoutLines } = wooOrder();
 const { line_items: _items, ...shopifyWithoutLines } = shopifyOrder();
 const product = { id: 9, name: 'Steam 20', sku: 'STEAM-20', status: 'publish', price: '20' };
 
 /** Signed deliveries about orders that have none, by their headers: the flag of each. */
 const unusable: readonly [string, unknown, Record<string, string>, string][] = [
-  ['the error of a webhook whose user may not view orders', denied, ofWoo('order.updated'), 'unusable_rest_error'],
+  [
+    'the error of a webhook whose user may not view orders',
+    denied,
+    ofWoo('order.updated'),
+    'unusable_rest_error',
+  ],
   ['the same without a topic', denied, {}, 'unusable_rest_error'],
-  ['the error of an order that was deleted meanwhile', absent, ofWoo('order.created'), 'unusable_rest_error'],
+  [
+    'the error of an order that was deleted meanwhile',
+    absent,
+    ofWoo('order.created'),
+    'unusable_rest_error',
+  ],
   [
     'an action of a payment',
     { action: 'woocommerce_payment_complete', arg: 727 },
@@ -39,11 +59,21 @@ const unusable: readonly [string, unknown, Record<string, string>, string][] = [
     ofWoo('action.my_plugin_sold'),
     'unusable_action',
   ],
-  ['an action with an object', { action: 'woocommerce_thankyou', arg: { id: 727 } }, {}, 'unusable_action'],
+  [
+    'an action with an object',
+    { action: 'woocommerce_thankyou', arg: { id: 727 } },
+    {},
+    'unusable_action',
+  ],
   ['nothing', '', ofWoo('order.updated'), 'unusable_not_json'],
   ['a form', 'payload=%7B%22id%22%3A727%7D', ofWoo('order.updated'), 'unusable_not_json'],
   ['JSON that is cut off', '{"id":', {}, 'unusable_not_json'],
-  ['a page', '<!doctype html><title>Fatal error</title>', ofWoo('order.created'), 'unusable_not_json'],
+  [
+    'a page',
+    '<!doctype html><title>Fatal error</title>',
+    ofWoo('order.created'),
+    'unusable_not_json',
+  ],
   ['an empty list', [], ofWoo('order.updated'), 'unusable_no_order'],
   ['an empty text', '""', ofWoo('order.updated'), 'unusable_no_order'],
   ['false', 'false', ofWoo('order.restored'), 'unusable_no_order'],
@@ -52,30 +82,48 @@ const unusable: readonly [string, unknown, Record<string, string>, string][] = [
   ['the same without a topic', withoutLines, {}, 'unusable_no_order'],
   ['a list of orders', [wooOrder()], {}, 'unusable_no_order'],
   ['an order in an envelope', { data: { order: wooOrder() } }, {}, 'unusable_no_order'],
-  ['orders in an envelope', { orders: [wooOrder()] }, ofWoo('shop_order.paid'), 'unusable_no_order'],
+  [
+    'orders in an envelope',
+    { orders: [wooOrder()] },
+    ofWoo('shop_order.paid'),
+    'unusable_no_order',
+  ],
 ];
 
 /** The same for Shopify. */
 const unusableShopify: typeof unusable = [
-  ['an order without its lines', shopifyWithoutLines, ofShopify('orders/paid'), 'unusable_no_order'],
+  [
+    'an order without its lines',
+    shopifyWithoutLines,
+    ofShopify('orders/paid'),
+    'unusable_no_order',
+  ],
   [
     'some fields of an order',
     { id: 1, updated_at: '2026-11-21T12:00:00Z' },
     ofShopify('orders/updated'),
     'unusable_no_order',
   ],
-  ['an edit', { order_edit: { id: 3, order_id: 1 } }, ofShopify('orders/edited'), 'unusable_no_order'],
+  [
+    'an edit',
+    { order_edit: { id: 3, order_id: 1 } },
+    ofShopify('orders/edited'),
+    'unusable_no_order',
+  ],
   ['an envelope', { order: shopifyOrder() }, {}, 'unusable_no_order'],
   ['nothing', '', ofShopify('orders/paid'), 'unusable_not_json'],
 ];
 
 describe('a signed delivery about orders without one that can be used', () => {
-  it.each(unusable)('is answered 200 and flags its shop when it is %s', async (_, body, headers, code) => {
-    const { woo, flagged, bought } = await startShops();
-    const answer = await woo(body, headers);
-    expect([answer.status, answer.json]).toEqual([200, { result: 'unusable' }]);
-    expect([flagged(), bought()]).toEqual([[`null ${code}`], []]);
-  });
+  it.each(unusable)(
+    'is answered 200 and flags its shop when it is %s',
+    async (_, body, headers, code) => {
+      const { woo, flagged, bought } = await startShops();
+      const answer = await woo(body, headers);
+      expect([answer.status, answer.json]).toEqual([200, { result: 'unusable' }]);
+      expect([flagged(), bought()]).toEqual([[`null ${code}`], []]);
+    },
+  );
 
   it.each(unusableShopify)('flags a Shopify shop when it is %s', async (_, body, headers, code) => {
     const { shopify, flagged } = await startShops();
@@ -118,7 +166,10 @@ describe('a signed delivery about orders without one that can be used', () => {
     const answer = await woo(large, ofWoo('order.updated'), 'another secret altogether');
     expect([answer.status, flagged()]).toEqual([401, []]);
     const signed = await woo(large, ofWoo('order.updated'));
-    expect([signed.status, signed.json.detail]).toEqual([413, 'A body may have at most 8388608 bytes.']);
+    expect([signed.status, signed.json.detail]).toEqual([
+      413,
+      'A body may have at most 8388608 bytes.',
+    ]);
     expect(flagged()).toEqual(['null unusable_too_large']);
   });
 });
@@ -138,7 +189,11 @@ const other: readonly [string, unknown, Record<string, string>][] = [
     { ...withoutLines, billing_period: 'month', billing_interval: '1' },
     ofWoo('subscription.updated'),
   ],
-  ['a subscription without a topic', { ...wooOrder(), billing_period: 'month', billing_interval: '1' }, {}],
+  [
+    'a subscription without a topic',
+    { ...wooOrder(), billing_period: 'month', billing_interval: '1' },
+    {},
+  ],
   [
     'an action of a cart',
     { action: 'woocommerce_add_to_cart', arg: 'c4ca4238' },
@@ -154,12 +209,28 @@ const otherShopify: typeof other = [
     { id: 1, order_id: null, status: 'open', line_items: [], invoice_url: 'x' },
     ofShopify('draft_orders/create'),
   ],
-  ['a checkout', { id: 1, token: 'x', line_items: [], total_price: '1' }, ofShopify('checkouts/update')],
+  [
+    'a checkout',
+    { id: 1, token: 'x', line_items: [], total_price: '1' },
+    ofShopify('checkouts/update'),
+  ],
   ['a cart', { id: 'x', line_items: [] }, ofShopify('carts/update')],
-  ['a fulfilment', { id: 1, order_id: 2, status: 'success', line_items: [] }, ofShopify('fulfillments/create')],
-  ['a part of a fulfilment', { fulfillment_order: { id: 1, status: 'open' } }, ofShopify('fulfillment_orders/moved')],
+  [
+    'a fulfilment',
+    { id: 1, order_id: 2, status: 'success', line_items: [] },
+    ofShopify('fulfillments/create'),
+  ],
+  [
+    'a part of a fulfilment',
+    { fulfillment_order: { id: 1, status: 'open' } },
+    ofShopify('fulfillment_orders/moved'),
+  ],
   ['an app that was removed', { id: 1, name: 'shop', domain: 'x' }, ofShopify('app/uninstalled')],
-  ['a request to forget a customer', { customer: { id: 1 }, orders_to_redact: [2] }, ofShopify('customers/redact')],
+  [
+    'a request to forget a customer',
+    { customer: { id: 1 }, orders_to_redact: [2] },
+    ofShopify('customers/redact'),
+  ],
 ];
 
 describe('a signed delivery about something else', () => {
@@ -179,11 +250,23 @@ describe('a signed delivery about something else', () => {
 describe('an order in an unusual form', () => {
   it.each([
     ['a byte order mark', `\uFEFF${JSON.stringify(wooOrder())}`, {}],
-    ['another content type', JSON.stringify(wooOrder()), { 'content-type': 'text/plain; charset=UTF-8' }],
+    [
+      'another content type',
+      JSON.stringify(wooOrder()),
+      { 'content-type': 'text/plain; charset=UTF-8' },
+    ],
     ['white space around it', ` \n${JSON.stringify(wooOrder(), null, 2)}\n`, {}],
     ['a topic that lies', JSON.stringify(wooOrder()), ofWoo('product.updated')],
-    ['1.2 MiB', JSON.stringify(wooOrder({ meta_data: [{ key: 'log', value: 'x'.repeat(1_200_000) }] })), {}],
-    ['8 MiB', JSON.stringify(wooOrder({ meta_data: [{ key: 'log', value: 'x'.repeat(8_387_000) }] })), {}],
+    [
+      '1.2 MiB',
+      JSON.stringify(wooOrder({ meta_data: [{ key: 'log', value: 'x'.repeat(1_200_000) }] })),
+      {},
+    ],
+    [
+      '8 MiB',
+      JSON.stringify(wooOrder({ meta_data: [{ key: 'log', value: 'x'.repeat(8_387_000) }] })),
+      {},
+    ],
   ])('is bought with %s', async (_, body, headers) => {
     const { woo, flagged, bought } = await startShops();
     expect((await woo(body, headers)).json).toMatchObject({ accepted: 1 });
@@ -193,7 +276,13 @@ describe('an order in an unusual form', () => {
 
 describe('a delivery that names an order and does not have it', () => {
   const take = (body: unknown, topic: string) =>
-    ({ document: numbersAsText(body), topic, isTest: false, isListed: false, refunds: 'not_read' }) as const;
+    ({
+      document: numbersAsText(body),
+      topic,
+      isTest: false,
+      isListed: false,
+      refunds: 'not_read',
+    }) as const;
 
   /** A shop of which the list was read to the present: it does not show older orders any more. */
   const readToPresent = async (platform: 'woocommerce' | 'shopify', stub: StubShop) => {
@@ -205,7 +294,11 @@ describe('a delivery that names an order and does not have it', () => {
   };
 
   it.each([
-    ['an action', { action: 'woocommerce_payment_complete', arg: 727 }, 'action.woocommerce_payment_complete'],
+    [
+      'an action',
+      { action: 'woocommerce_payment_complete', arg: 727 },
+      'action.woocommerce_payment_complete',
+    ],
     ['an order without its lines', { id: 727, status: 'processing' }, 'order.updated'],
     ['a list of orders', [{ id: 727 }], 'order.updated'],
     ['an envelope', { data: { order: { id: 727 } } }, ''],
@@ -247,7 +340,8 @@ describe('a delivery that names an order and does not have it', () => {
     const stub = await new StubWooCommerce().open();
     const { handler, run, bought, flagged } = await readToPresent('woocommerce', stub);
     stub.put({ id: '728', modifiedMs: minutesAgo(120), body: wooBody('316') });
-    stub.misbehave = ({ url }, response) => url.pathname.endsWith('/orders/727') && send(response, 500, 'no');
+    stub.misbehave = ({ url }, response) =>
+      url.pathname.endsWith('/orders/727') && send(response, 500, 'no');
     await handler.take(take([{ id: 727 }, { id: 728 }], 'order.updated'));
     await run();
     expect(bought()).toEqual(['728/316 2 x steam-usd-20 pending']);

@@ -11,7 +11,10 @@ import { LookupCheck } from '../../src/buying/proofs/lookup-check.ts';
 import { Pauses } from '../../src/buying/breakers/pauses.ts';
 import type { WholesalePort } from '../../src/wholesale/wholesale-port.ts';
 
-/** What attempts need, on a real store. Unless `port` says otherwise, every call of the API ends without an answer. */
+/**
+ * What attempts need, on a real store. Unless `port` says otherwise, every call of the API ends
+ * without an answer.
+ */
 export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): AttemptDeps {
   const clock = new SystemClock();
   const random = (): number => 0.5;
@@ -33,7 +36,13 @@ export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): At
     gate: new BudgetGate(['main'], limits, clock),
     lookups: new LookupCheck(stepsOf(store)),
     accounts: new AccountCheck(),
-    pauses: new Pauses({ store, clock, random, retryTimeScale: 1, logger: pino({ level: 'silent' }) }),
+    pauses: new Pauses({
+      store,
+      clock,
+      random,
+      retryTimeScale: 1,
+      logger: pino({ level: 'silent' }),
+    }),
     clock,
     random,
     logger: pino({ level: 'silent' }),

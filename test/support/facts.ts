@@ -91,13 +91,24 @@ export const outcomeUnknown: Partial<EntryFacts> = {
 export function confirming(entry: EntryFacts, row: OutcomeRow): EntryFacts {
   const { tries, absences } = decideSubmission(entry, outcome(row), policy, now, noJitter);
   const buffered = { row, code: row, message: `the message of ${row}` };
-  return { ...entry, state: 'unknown', buffered, lastRow: row, tries, absences, firstSentAtMs: now - 1000 };
+  return {
+    ...entry,
+    state: 'unknown',
+    buffered,
+    lastRow: row,
+    tries,
+    absences,
+    firstSentAtMs: now - 1000,
+  };
 }
 
 /** What becomes of a refused entry that a lookup does not find. */
 export function refused(entry: EntryFacts, row: OutcomeRow): Settlement {
   const { iccid } = entry;
-  const active = { kind: 'found', answer: answer({ units: [{ iccid: iccid ?? '', status: 'active' }] }) } as const;
+  const active = {
+    kind: 'found',
+    answer: answer({ units: [{ iccid: iccid ?? '', status: 'active' }] }),
+  } as const;
   const lookup = entry.operation === 'esim_cancel' ? active : ({ kind: 'absent' } as const);
   return decideLookup(confirming(entry, row), lookup, policy, now, noJitter);
 }

@@ -1,6 +1,9 @@
 import type { Clock } from '../../src/core/clock.ts';
 
-/** A clock that the test moves; wall clock and monotonic clock are `aheadMs` apart, which sets the wall clock. */
+/**
+ * A clock that the test moves; wall clock and monotonic clock are `aheadMs` apart, which sets the
+ * wall clock.
+ */
 export class HandClock implements Clock {
   now = 0;
   readonly bootId = 'virtual';

@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { orderHeadSchema, orderLimits, orderLineSchema } from '../../src/core/order/order-request.ts';
+import {
+  orderHeadSchema,
+  orderLimits,
+  orderLineSchema,
+} from '../../src/core/order/order-request.ts';
 import { entryStates } from '../../src/core/entry/states.ts';
-import { lineStates, orderStates, resultEntryStates } from '../../src/core/result/result-document.ts';
+import {
+  lineStates,
+  orderStates,
+  resultEntryStates,
+} from '../../src/core/result/result-document.ts';
 import { operations } from '../../src/core/order/purchase.ts';
 import { type ProblemCode, problemKinds } from '../../src/intake/http/problem.ts';
 
@@ -12,15 +20,24 @@ export const orderSchema = orderHeadSchema
     metadata: z.record(z.string(), z.unknown()).optional().describe('Carried into the result.'),
     lines: z.array(orderLineSchema).min(1).max(orderLimits.linesPerRequest),
   })
-  .meta({ id: 'Order', description: 'One order of a shop. Source and order_id identify it permanently.' });
+  .meta({
+    id: 'Order',
+    description: 'One order of a shop. Source and order_id identify it permanently.',
+  });
 
-const errorSchema = z.strictObject({ code: z.string(), message: z.string(), action: z.string().nullable() });
+const errorSchema = z.strictObject({
+  code: z.string(),
+  message: z.string(),
+  action: z.string().nullable(),
+});
 
 export const acknowledgementSchema = z
   .strictObject({
     source: z.string(),
     order_id: z.string(),
-    status: z.enum(['accepted', 'known']).describe('known: the order was accepted before with the same content.'),
+    status: z
+      .enum(['accepted', 'known'])
+      .describe('known: the order was accepted before with the same content.'),
     state: z.enum(orderStates),
     lines: z.array(z.strictObject({ line_id: z.string(), reference: z.string() })),
     url: z.string().describe('The path at which the order is read and cancelled.'),
@@ -49,8 +66,13 @@ export const resultSchema = z
             operation: z.enum(operations),
             state: z
               .enum(resultEntryStates)
-              .describe('needs_manual_delivery: a person found that it was bought, and units are missing.'),
-            resolved_by: z.string().nullable().describe('Who resolved it by hand; null: the answers of the API did.'),
+              .describe(
+                'needs_manual_delivery: a person found that it was bought, and units are missing.',
+              ),
+            resolved_by: z
+              .string()
+              .nullable()
+              .describe('Who resolved it by hand; null: the answers of the API did.'),
             order_number: z.string().nullable(),
             currency: z.string().nullable(),
             cost: z.string().nullable(),
@@ -58,7 +80,9 @@ export const resultSchema = z
             shredded: z
               .object({ units: z.int(), at: z.string() })
               .optional()
-              .describe('Only after the units were shredded: how many there were, and when that was.'),
+              .describe(
+                'Only after the units were shredded: how many there were, and when that was.',
+              ),
             error: errorSchema.nullable(),
           }),
         ),
@@ -68,7 +92,10 @@ export const resultSchema = z
     ),
     updated_at: z.string(),
   })
-  .meta({ id: 'Result', description: 'The state of the order, with everything that was delivered.' });
+  .meta({
+    id: 'Result',
+    description: 'The state of the order, with everything that was delivered.',
+  });
 
 const differenceSchema = z.strictObject({ field: z.string(), was: z.unknown(), is: z.unknown() });
 
@@ -81,7 +108,12 @@ export const problemSchema = z
     code: z.enum(Object.keys(problemKinds)).describe('Stable: match on it.'),
     errors: z
       .array(
-        z.strictObject({ pointer: z.string(), code: z.string(), detail: z.string(), value: z.string().optional() }),
+        z.strictObject({
+          pointer: z.string(),
+          code: z.string(),
+          detail: z.string(),
+          value: z.string().optional(),
+        }),
       )
       .optional()
       .describe('invalid_order: each mistake, with a JSON pointer to it.'),
@@ -103,7 +135,9 @@ export const problemSchema = z
       .optional()
       .describe('conflict: the differences from the order that was accepted.'),
     lines: z
-      .array(z.strictObject({ line_id: z.string(), reference: z.string(), state: z.enum(entryStates) }))
+      .array(
+        z.strictObject({ line_id: z.string(), reference: z.string(), state: z.enum(entryStates) }),
+      )
       .optional()
       .describe('already_sent: the state of each line.'),
   })
@@ -148,14 +182,24 @@ function refusals(codes: readonly ProblemCode[]): Record<string, object> {
         description: meant.map((code) => `\`${code}\`: ${problemKinds[code].title}.`).join(' '),
         content: { 'application/problem+json': { schema: ref('Problem') } },
         ...(status === 429 || status === 503
-          ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } } }
+          ? {
+              headers: {
+                'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+              },
+            }
           : {}),
       },
     ]),
   );
 }
 
-const ofAllRoutes = ['unauthorized', 'source_not_allowed', 'rate_limited', 'internal', 'unavailable'] as const;
+const ofAllRoutes = [
+  'unauthorized',
+  'source_not_allowed',
+  'rate_limited',
+  'internal',
+  'unavailable',
+] as const;
 
 const orderParameters = ['source', 'order_id'].map((name) => ({
   name,
@@ -176,7 +220,13 @@ const paths = {
         required: true,
         content: {
           'application/json': {
-            schema: { oneOf: [ref('Order'), ref('Batch'), { type: 'array', items: ref('Order'), minItems: 1 }] },
+            schema: {
+              oneOf: [
+                ref('Order'),
+                ref('Batch'),
+                { type: 'array', items: ref('Order'), minItems: 1 },
+              ],
+            },
             example: exampleOrder,
           },
         },
@@ -222,14 +272,20 @@ const paths = {
         'All of its lines are cancelled, or none when a line was already sent. Repeating it changes nothing. It requires a token.',
       security: [{ token: [] }],
       responses: {
-        '200': { description: 'Cancelled: nothing of it was or will be bought.', content: json('Result') },
+        '200': {
+          description: 'Cancelled: nothing of it was or will be bought.',
+          content: json('Result'),
+        },
         ...refusals([...ofAllRoutes, 'not_found', 'already_sent']),
       },
     },
   },
 };
 
-/** What `src/intake/http/openapi.yaml` must say, made from the schemas that check the orders; the worker puts its version in. */
+/**
+ * What `src/intake/http/openapi.yaml` must say, made from the schemas that check the orders; the
+ * worker puts its version in.
+ */
 export function openApiDocument(): object {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
@@ -239,7 +295,8 @@ export function openApiDocument(): object {
     info: {
       title: 'order-sync',
       version: '0',
-      description: 'Orders of a shop, bought exactly once. An acknowledgement means that the order is on disk.',
+      description:
+        'Orders of a shop, bought exactly once. An acknowledgement means that the order is on disk.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -256,7 +313,10 @@ export function openApiDocument(): object {
         },
       },
       schemas: Object.fromEntries(
-        Object.entries(schemas).map(([id, { $schema: _dialect, $id: _own, ...schema }]) => [id, schema]),
+        Object.entries(schemas).map(([id, { $schema: _dialect, $id: _own, ...schema }]) => [
+          id,
+          schema,
+        ]),
       ),
     },
   };

@@ -17,7 +17,10 @@ function slidingLog(limit: number, windowMs: number, countRefused: boolean): Ser
   };
 }
 
-/** Counts in fixed windows. `overlap`: adds the share of the previous window that overlaps, as some gateways do. */
+/**
+ * Counts in fixed windows. `overlap`: adds the share of the previous window that overlaps, as some
+ * gateways do.
+ */
 function fixedWindow(limit: number, windowMs: number, overlap: boolean): ServerModel {
   let window = -1;
   let count = 0;

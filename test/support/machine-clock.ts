@@ -55,7 +55,11 @@ export class MachineClock implements Clock {
    * Lets time pass, as long as there is anything to be done in between, until the condition holds.
    * @param stepMs how much passes at once; `next`: until the next sleeper wakes up
    */
-  async passUntil(isDone: () => boolean, limitMs: number, stepMs: number | 'next' = 1000): Promise<number> {
+  async passUntil(
+    isDone: () => boolean,
+    limitMs: number,
+    stepMs: number | 'next' = 1000,
+  ): Promise<number> {
     const startMono = this.#monoMs;
     for (;;) {
       await this.#allAsleep();

@@ -26,7 +26,11 @@ export function addSealedEntries(path: string, count: number, key: SealKey): voi
       const { lastInsertRowid: request } = insertOrder.run(String(number));
       const { lastInsertRowid: lineId } = insertLine.run(request);
       const reference = `os-old-order-${number}`;
-      insertEntry.run({ reference, lineId, ...units.toStore(reference, [{ code: codeOf(number) }]) });
+      insertEntry.run({
+        reference,
+        lineId,
+        ...units.toStore(reference, [{ code: codeOf(number) }]),
+      });
     }
   })();
   database.close();
@@ -42,5 +46,7 @@ export function readableEntries(path: string, keys: readonly SealKey[]): number 
     )
     .all();
   database.close();
-  return rows.filter((row) => units.of(row)[0]?.code === codeOf(Number(row.reference.split('-').at(-1)))).length;
+  return rows.filter(
+    (row) => units.of(row)[0]?.code === codeOf(Number(row.reference.split('-').at(-1))),
+  ).length;
 }

@@ -14,7 +14,10 @@ export function samplesOf(text: string): ReadonlyMap<string, number> {
   );
 }
 
-/** The metrics of an outbox on a real file, with plain values for what a worker would measure around it. */
+/**
+ * The metrics of an outbox on a real file, with plain values for what a worker would measure around
+ * it.
+ */
 export async function measuredOutbox(changes: Partial<GaugeSources> = {}) {
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());

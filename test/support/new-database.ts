@@ -7,8 +7,8 @@ import { migrate } from '../../src/store/sqlite/schema.ts';
 let migrated: Buffer | null = null;
 
 /**
- * Writes the file of an outbox that has its tables and nothing in them, as a worker left it that died right after its
- * migrations. They take longer than most tests, so they run once in a process.
+ * Writes the file of an outbox that has its tables and nothing in them, as a worker left it that
+ * died right after its migrations. They take longer than most tests, so they run once in a process.
  */
 export function writeNewDatabase(path: string): void {
   migrated ??= migrateOne();

@@ -31,7 +31,11 @@ const operationSchema = z.strictObject({
   requestBody: z.strictObject({ required: z.boolean(), content: contentSchema }).optional(),
   responses: z.record(
     z.string().regex(/^[1-5]\d\d$/),
-    z.strictObject({ description: text, headers: headersSchema.optional(), content: contentSchema }),
+    z.strictObject({
+      description: text,
+      headers: headersSchema.optional(),
+      content: contentSchema,
+    }),
   ),
 });
 const pathSchema = z.strictObject({
@@ -74,36 +78,53 @@ export interface Call {
 }
 
 const methods = ['get', 'post', 'delete'] as const;
-const namesInBraces = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
-const repeatedIn = (names: readonly string[]): string[] => names.filter((name, at) => names.indexOf(name) !== at);
+const namesInBraces = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+const repeatedIn = (names: readonly string[]): string[] =>
+  names.filter((name, at) => names.indexOf(name) !== at);
 
 /** An OpenAPI document as a client reads it: it knows nothing of the code that made it. */
 export class OpenApiDocument {
   readonly #document: z.infer<typeof documentSchema>;
   readonly #readers = new Map<string, z.ZodType>();
 
-  /** Throws where the document is none of OpenAPI 3.1, or has a part that this class does not know. */
+  /**
+   * Throws where the document is none of OpenAPI 3.1, or has a part that this class does not know.
+   */
   constructor(document: unknown) {
     this.#document = documentSchema.parse(document);
   }
 
-  /** Names that are used and missing, declared and unused, or used twice, and examples that their schema refuses. */
+  /**
+   * Names that are used and missing, declared and unused, or used twice, and examples that their
+   * schema refuses.
+   */
   mistakes(): string[] {
     const { paths, components, security = [], tags = [] } = this.#document;
     const operations = this.#operations();
     const refs = (value: unknown): string[] =>
       [...JSON.stringify(value).matchAll(/"\$ref":"([^"]*)"/g)].map(([, target]) => target ?? '');
-    const declared = new Set(Object.keys(components.schemas).map((name) => `#/components/schemas/${name}`));
+    const declared = new Set(
+      Object.keys(components.schemas).map((name) => `#/components/schemas/${name}`),
+    );
     const used = new Set(refs(this.#document));
-    const schemes = [security, ...operations.map(({ operation }) => operation.security ?? [])].flat(2);
+    const schemes = [security, ...operations.map(({ operation }) => operation.security ?? [])].flat(
+      2,
+    );
     const knownTags = tags.map(({ name }) => name);
     const missing = [...used].filter((target) => !declared.has(target));
     // Without these no schema can be read.
     if (missing.length > 0) return missing.map((target) => `nothing is at ${target}`);
     return [
-      ...[...declared].filter((target) => !used.has(target)).map((target) => `nobody uses ${target}`),
-      ...repeatedIn(operations.map(({ operation }) => operation.operationId)).map((name) => `two are called ${name}`),
-      ...repeatedIn(Object.keys(paths).map((path) => path.replace(/\{\w+\}/g, '{}'))).map((path) => `twice: ${path}`),
+      ...[...declared]
+        .filter((target) => !used.has(target))
+        .map((target) => `nobody uses ${target}`),
+      ...repeatedIn(operations.map(({ operation }) => operation.operationId)).map(
+        (name) => `two are called ${name}`,
+      ),
+      ...repeatedIn(Object.keys(paths).map((path) => path.replace(/\{\w+\}/g, '{}'))).map(
+        (path) => `twice: ${path}`,
+      ),
       ...schemes
         .flatMap((scheme) => Object.keys(scheme))
         .filter((name) => !(name in components.securitySchemes))
@@ -112,7 +133,10 @@ export class OpenApiDocument {
     ];
   }
 
-  /** What of a call the document does not say. `isChecked`: whether the request was meant to fit, too. */
+  /**
+   * What of a call the document does not say. `isChecked`: whether the request was meant to fit,
+   * too.
+   */
   violations(call: Call, isChecked = true): string[] {
     const [path = '', query] = call.path.split('?');
     const found = this.#operations().find(
@@ -120,12 +144,16 @@ export class OpenApiDocument {
     );
     if (found === undefined) return [`no operation ${call.method} ${path}`];
     const { operation } = found;
-    const known = (operation.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name);
+    const known = (operation.parameters ?? [])
+      .filter((one) => one.in === 'query')
+      .map(({ name }) => name);
     const response = operation.responses[String(call.status)];
     return [
       ...(isChecked
         ? [
-            ...[...new URLSearchParams(query).keys()].filter((name) => !known.includes(name)).map((x) => `query ${x}`),
+            ...[...new URLSearchParams(query).keys()]
+              .filter((name) => !known.includes(name))
+              .map((x) => `query ${x}`),
             ...this.#bodyViolations(operation, call.sent),
           ]
         : []),
@@ -137,7 +165,9 @@ export class OpenApiDocument {
 
   knows(method: string, path: string): boolean {
     const [plain = ''] = path.split('?');
-    return this.#operations().some((one) => one.method === method.toLowerCase() && isPathOf(one.path, plain));
+    return this.#operations().some(
+      (one) => one.method === method.toLowerCase() && isPathOf(one.path, plain),
+    );
   }
 
   #operations() {
@@ -145,24 +175,37 @@ export class OpenApiDocument {
       methods.flatMap((method) => {
         const operation = item[method];
         const parameters = [...(item.parameters ?? []), ...(operation?.parameters ?? [])];
-        return operation === undefined ? [] : [{ method, path, operation: { ...operation, parameters } }];
+        return operation === undefined
+          ? []
+          : [{ method, path, operation: { ...operation, parameters } }];
       }),
     );
   }
 
   #mistakesOf(path: string, operation: Operation, knownTags: readonly string[]): string[] {
     const inPath = (operation.parameters ?? []).filter((one) => one.in === 'path');
-    const contents = [operation.requestBody?.content, ...Object.values(operation.responses).map((one) => one.content)];
+    const contents = [
+      operation.requestBody?.content,
+      ...Object.values(operation.responses).map((one) => one.content),
+    ];
     const statuses = Object.keys(operation.responses);
     return [
-      ...(JSON.stringify(inPath.map(({ name }) => name).toSorted()) === JSON.stringify(namesInBraces(path).toSorted())
+      ...(JSON.stringify(inPath.map(({ name }) => name).toSorted()) ===
+      JSON.stringify(namesInBraces(path).toSorted())
         ? []
         : ['its path and its parameters differ']),
       ...(operation.parameters ?? [])
-        .filter(({ example, schema }) => example !== undefined && !this.#readerOf(schema).safeParse(example).success)
+        .filter(
+          ({ example, schema }) =>
+            example !== undefined && !this.#readerOf(schema).safeParse(example).success,
+        )
         .map(({ name }) => `example of ${name}`),
-      ...inPath.filter(({ required }) => required !== true).map(({ name }) => `${name} must be required`),
-      ...(operation.tags ?? []).filter((tag) => !knownTags.includes(tag)).map((tag) => `there is no tag ${tag}`),
+      ...inPath
+        .filter(({ required }) => required !== true)
+        .map(({ name }) => `${name} must be required`),
+      ...(operation.tags ?? [])
+        .filter((tag) => !knownTags.includes(tag))
+        .map((tag) => `there is no tag ${tag}`),
       ...(['2', '4'].every((first) => statuses.some((status) => status.startsWith(first)))
         ? []
         : ['no success or no refusal']),
@@ -172,7 +215,10 @@ export class OpenApiDocument {
 
   #wrongExamples(content: Content): string[] {
     return Object.entries(content).flatMap(([type, { example, examples = {} }]) => {
-      const shown = [...(example === undefined ? [] : [example]), ...Object.values(examples).map(({ value }) => value)];
+      const shown = [
+        ...(example === undefined ? [] : [example]),
+        ...Object.values(examples).map(({ value }) => value),
+      ];
       return shown.flatMap((value) => this.#misfits(content, type, value, 'example'));
     });
   }
@@ -187,13 +233,18 @@ export class OpenApiDocument {
     const media = content[type?.split(';')[0] ?? ''];
     if (media === undefined) return [`${what}: content type ${type}`];
     const { error } = this.#readerOf(media.schema).safeParse(value);
-    return (error?.issues ?? []).map((issue) => `${what} ${issue.path.join('.')}: ${issue.message}`);
+    return (error?.issues ?? []).map(
+      (issue) => `${what} ${issue.path.join('.')}: ${issue.message}`,
+    );
   }
 
   /** `$ref` of OpenAPI names its components; in a schema of its own they are `$defs`. */
   #readerOf(schema: object): z.ZodType {
     const { schemas } = this.#document.components;
-    const source = JSON.stringify({ ...schema, $defs: schemas }).replaceAll('"#/components/schemas/', '"#/$defs/');
+    const source = JSON.stringify({ ...schema, $defs: schemas }).replaceAll(
+      '"#/components/schemas/',
+      '"#/$defs/',
+    );
     const key = JSON.stringify(schema);
     const reader = this.#readers.get(key) ?? z.fromJSONSchema(JSON.parse(source));
     this.#readers.set(key, reader);

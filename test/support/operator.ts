@@ -76,7 +76,9 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
     }),
   fulfilled: (box) => settle(box, fulfilled),
   'fulfilled, units missing': (box) =>
-    situations['needs_review, outcome unknown'](box).then(() => act(box, { ...boughtInPlaceOf('GC-77'), units: [] })),
+    situations['needs_review, outcome unknown'](box).then(() =>
+      act(box, { ...boughtInPlaceOf('GC-77'), units: [] }),
+    ),
   refunded: (box) => settle(box, { ...fulfilled, state: 'refunded' }),
   rejected: (box) => settle(box, { ...outOfStock, state: 'rejected' }),
   expired: async (box) => void (await stepsOf(box.store).expireOverdue(nowMs, 5)),
@@ -84,10 +86,16 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
   'needs_review, refused': (box) =>
     settle(
       box,
-      review({ row: 'reference_in_use', error: { code: 'reference_in_use', message: 'taken', buffered: false } }),
+      review({
+        row: 'reference_in_use',
+        error: { code: 'reference_in_use', message: 'taken', buffered: false },
+      }),
     ),
   'needs_review, outcome unknown': (box) =>
-    settle(box, review({ outcomeUnknown: true, inFlightWindowEndMs: inFlightWindowEndMs, row: 'dropped' })),
+    settle(
+      box,
+      review({ outcomeUnknown: true, inFlightWindowEndMs: inFlightWindowEndMs, row: 'dropped' }),
+    ),
   'needs_review, accepted': (box) =>
     settle(box, review({ row: 'accepted', error: null, answer: { ...answer, units: [] } })),
   'needs_review, mismatch': (box) => settle(box, review({ row: 'answer_mismatch' })),
@@ -101,7 +109,8 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
   'waiting, after a loss': (box) => settle(box, outOfStock).then(() => lose(box)),
   'held, after a loss': (box) => act(box, { action: 'hold' }).then(() => lose(box)),
   // Absent under its own reference, while its parts may have been bought.
-  'waiting, parts after a loss': (box) => settle(box, { ...outOfStock, row: 'not_found', recoveryStage: 'done' }),
+  'waiting, parts after a loss': (box) =>
+    settle(box, { ...outOfStock, row: 'not_found', recoveryStage: 'done' }),
   'held, parts after a loss': (box) =>
     situations['waiting, parts after a loss'](box).then(() => act(box, { action: 'hold' })),
 };
@@ -141,11 +150,15 @@ export const versionOf = (box: Outbox): number =>
 export const entries = (box: Outbox): Row[] => rows(box, 'SELECT * FROM entries ORDER BY id');
 /** All rows of the database that a decision could change. */
 export const everything = (box: Outbox): unknown =>
-  ['entries', 'attempts', 'audit', 'requests', 'deliveries', 'pauses', 'lines', 'budget_slots'].map((table) =>
-    rows(box, `SELECT * FROM ${table}`),
+  ['entries', 'attempts', 'audit', 'requests', 'deliveries', 'pauses', 'lines', 'budget_slots'].map(
+    (table) => rows(box, `SELECT * FROM ${table}`),
   );
 
-export function act(box: Outbox, order: EntryAction, changes: Partial<EntryCommand> = {}): Promise<EntryCommandResult> {
+export function act(
+  box: Outbox,
+  order: EntryAction,
+  changes: Partial<EntryCommand> = {},
+): Promise<EntryCommandResult> {
   return box.store.operator.actOnEntry({
     reference: referenceOf(box),
     order,

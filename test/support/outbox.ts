@@ -42,7 +42,11 @@ export class Outbox {
     minFreeBytes = () => 0,
   ): Promise<Outbox> {
     const outbox = new Outbox(sinks, minFreeBytes);
-    outbox.incarnationId = await outbox.store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 });
+    outbox.incarnationId = await outbox.store.beginIncarnation({
+      bootId: 'boot',
+      version: '0',
+      nowMs: 1,
+    });
     return outbox;
   }
 
@@ -85,7 +89,11 @@ export class Outbox {
       bootId: 'boot',
       maxUnknownOutcomes: 1000,
       trials: [],
-      render: (entry) => ({ method: 'POST', path: '/orders', body: JSON.stringify({ reference: entry.reference }) }),
+      render: (entry) => ({
+        method: 'POST',
+        path: '/orders',
+        body: JSON.stringify({ reference: entry.reference }),
+      }),
       resend: resendAgain,
       ...changes,
     };
@@ -101,7 +109,10 @@ export class Outbox {
     return this.rows(sql).map(({ source }) => String(source));
   }
 
-  /** What is committed, read by a connection of its own: a new one for each question would read the whole schema again. */
+  /**
+   * What is committed, read by a connection of its own: a new one for each question would read the
+   * whole schema again.
+   */
   rows<Row = Record<string, unknown>>(sql: string): Row[] {
     this.#reader ??= new SqliteDatabase(this.path, { readonly: true });
     return this.#reader.prepare<[], Row>(sql).all();
@@ -119,7 +130,10 @@ export class Outbox {
   }
 }
 
-/** What is of unknown outcome is sent again; looked up where its scope is paused, or a lost outbox may have sent it. */
+/**
+ * What is of unknown outcome is sent again; looked up where its scope is paused, or a lost outbox
+ * may have sent it.
+ */
 export const resendAgain: ResendRules = {
   referenceExpiryMs: Number.POSITIVE_INFINITY,
   canLookUp: () => true,
@@ -134,7 +148,9 @@ export const rechecking = (rule: RecheckRule): Pick<AttemptClaim, 'maxAgeMs' | '
   },
 });
 
-export function line(changes: Partial<AcceptableLine> = {}): AcceptableLine & { lineNumber: number | null } {
+export function line(
+  changes: Partial<AcceptableLine> = {},
+): AcceptableLine & { lineNumber: number | null } {
   return {
     source: 'shop1',
     orderId: '1001',
@@ -207,7 +223,10 @@ export const fulfilled: Settlement = {
   answer,
 };
 
-/** What another entry already has is not delivered: each entry but the first has a number and a code of its own. */
+/**
+ * What another entry already has is not delivered: each entry but the first has a number and a code
+ * of its own.
+ */
 export function ownAnswer(settlement: Settlement, id: number): Settlement {
   const shown = settlement.answer;
   if (shown?.orderNumber !== answer.orderNumber || id === 1) return settlement;
@@ -215,7 +234,11 @@ export function ownAnswer(settlement: Settlement, id: number): Settlement {
   return { ...settlement, answer: { ...shown, orderNumber: `GC-${id}`, units } };
 }
 
-export function close(attempt: OpenAttempt, settlement: Settlement, changes: Partial<AttemptClose> = {}): AttemptClose {
+export function close(
+  attempt: OpenAttempt,
+  settlement: Settlement,
+  changes: Partial<AttemptClose> = {},
+): AttemptClose {
   return {
     attemptId: attempt.attemptId,
     entryId: attempt.entry.id,

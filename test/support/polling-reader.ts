@@ -2,11 +2,18 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 
 /**
- * A program of a shop that reads results a thousand times a second, in a process of its own. Usage: node polling-reader.ts FILE…
- * It prints one line of JSON when its input ends: how often it read, and everything that it could not read as a whole.
+ * A program of a shop that reads results a thousand times a second, in a process of its own. Usage:
+ * node polling-reader.ts FILE… It prints one line of JSON when its input ends: how often it read,
+ * and everything that it could not read as a whole.
  */
 const paths = process.argv.slice(2);
-const seen = paths.map((path) => ({ path, reads: 0, versions: 0, bytes: 0, broken: [] as string[] }));
+const seen = paths.map((path) => ({
+  path,
+  reads: 0,
+  versions: 0,
+  bytes: 0,
+  broken: [] as string[],
+}));
 const inodes = new Map<string, number>();
 const pause = new Int32Array(new SharedArrayBuffer(4));
 const input = process.stdin.resume();
@@ -44,6 +51,9 @@ while (!input.readableEnded) {
   const restMs = 1 - (performance.now() - startedAt);
   if (restMs > 0) Atomics.wait(pause, 0, 0, restMs);
   // Lets the end of the input be noticed.
-  if (seen[0] !== undefined && seen[0].reads % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  if (seen[0] !== undefined && seen[0].reads % 100 === 0)
+    await new Promise((resolve) => setImmediate(resolve));
 }
-process.stdout.write(`${JSON.stringify(seen.map(({ broken, ...one }) => ({ ...one, broken: broken.slice(0, 5) })))}\n`);
+process.stdout.write(
+  `${JSON.stringify(seen.map(({ broken, ...one }) => ({ ...one, broken: broken.slice(0, 5) })))}\n`,
+);

@@ -1,4 +1,9 @@
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { text } from 'node:stream/consumers';
 
 export interface Post {
@@ -9,7 +14,10 @@ export interface Post {
 
 type Answer = (response: ServerResponse) => void;
 
-/** The receiver of a shop, on a real socket. It gives one of its answers to each post, and repeats the last one. */
+/**
+ * The receiver of a shop, on a real socket. It gives one of its answers to each post, and repeats
+ * the last one.
+ */
 export class Receiver {
   readonly posts: Post[] = [];
   readonly #server: Server;

@@ -6,7 +6,10 @@ export async function redeliver(store: Store, which: Redelivery, nowMs: number):
   const request = { which, actor: 'test', reason: 'the shop lost them', nowMs };
   let due = 0;
   for (let afterId: number | null = 0; afterId !== null; ) {
-    const done: { due: number; nextId: number | null } = await store.operator.redeliver({ ...request, afterId });
+    const done: { due: number; nextId: number | null } = await store.operator.redeliver({
+      ...request,
+      afterId,
+    });
     due += done.due;
     afterId = done.nextId;
   }

@@ -118,7 +118,12 @@ export const planUnit = named('Plan', {
 
 export const destinationsAnswer = named('Destinations', {
   destinations: z.array(
-    z.strictObject({ destination: z.string(), name: z.string(), countries: z.array(z.string()), plans: z.int() }),
+    z.strictObject({
+      destination: z.string(),
+      name: z.string(),
+      countries: z.array(z.string()),
+      plans: z.int(),
+    }),
   ),
 });
 
@@ -126,7 +131,11 @@ export const plansAnswer = named('Plans', { destination: z.string(), plans: z.ar
 
 export const topupsAnswer = named('Topups', { iccid, topups: z.array(planUnit) });
 
-export const balancesAnswer = named('Balances', { balances: z.array(z.strictObject({ currency, amount })) });
+export const balancesAnswer = named('Balances', {
+  balances: z.array(z.strictObject({ currency, amount })),
+});
 
 /** Spec 7: the one shape of every error. */
-export const errorAnswer = named('Error', { error: z.strictObject({ code: z.string(), message: z.string() }) });
+export const errorAnswer = named('Error', {
+  error: z.strictObject({ code: z.string(), message: z.string() }),
+});

@@ -1,4 +1,7 @@
-/** The error table of Spec 7, row by row. An error answer of the API carries one of these pairs of status and code. */
+/**
+ * The error table of Spec 7, row by row. An error answer of the API carries one of these pairs of
+ * status and code.
+ */
 export const errorRows = [
   row(401, 'invalid_key', 'both', 'Missing, wrong or revoked key.'),
   row(403, 'account_not_allowed', 'both', 'Account is not wholesale (any more) or is blocked.'),
@@ -19,7 +22,8 @@ export const errorRows = [
   row(422, 'currency_unavailable', 'both', 'The product or plan has no price in that currency.'),
   row(422, 'invalid_request', 'both', 'A field is missing or malformed.'),
   row(422, 'order_refused', 'both', 'The order could not be placed.'),
-  // Spec 7 gives no code for 429, but the error body needs one. The setting limits.code can replace this one.
+  // Spec 7 gives no code for 429, but the error body needs one. The setting limits.code can replace
+  // this one.
   row(429, 'rate_limited', 'both', 'Rate limit reached.'),
   row(503, 'api_disabled', 'both', 'API switched off for maintenance.'),
   row(404, 'invalid_variant', 'gift_card', 'No such product in the API catalogue.'),

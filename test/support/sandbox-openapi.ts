@@ -32,7 +32,13 @@ type ApiOperation = OperationEntry & {
   successes: Record<number, string>;
 };
 
-const callErrors = ['invalid_key', 'account_not_allowed', 'ip_not_allowed', 'rate_limited', 'api_disabled'] as const;
+const callErrors = [
+  'invalid_key',
+  'account_not_allowed',
+  'ip_not_allowed',
+  'rate_limited',
+  'api_disabled',
+] as const;
 const purchaseErrors = [
   'insufficient_balance',
   'reference_in_use',
@@ -40,9 +46,15 @@ const purchaseErrors = [
   'invalid_request',
   'order_refused',
 ] as const;
-const retries = 'After a timeout, a dropped connection, 429 or 5xx: the same body with the same reference again.';
+const retries =
+  'After a timeout, a dropped connection, 429 or 5xx: the same body with the same reference again.';
 
-const giftCardRequest = { reference: 'shop-1001-1', variant: 'steam-usd-20', quantity: 1, currency: 'USD' };
+const giftCardRequest = {
+  reference: 'shop-1001-1',
+  variant: 'steam-usd-20',
+  quantity: 1,
+  currency: 'USD',
+};
 const esimRequest = { reference: 'shop-1001-2', plan: 'es-5gb-30d', quantity: 1, currency: 'EUR' };
 const topupBody = { reference: 'shop-1001-3', plan: 'es-1gb-7d', currency: 'USD' };
 
@@ -79,7 +91,13 @@ const entries: OperationEntry[] = [
     description: 'Everything at once, or page by page.',
     query: [
       parameter('query', 'page', 'From 1.', { type: 'integer', minimum: 1 }, 1),
-      parameter('query', 'per_page', 'At most 1000.', { type: 'integer', minimum: 1, maximum: 1000 }, 50),
+      parameter(
+        'query',
+        'per_page',
+        'At most 1000.',
+        { type: 'integer', minimum: 1, maximum: 1000 },
+        50,
+      ),
     ],
     answer: answers.productsAnswer,
     errors: ['invalid_request'],
@@ -145,7 +163,8 @@ const entries: OperationEntry[] = [
     operation: 'esim_cancel',
     path: '/esim/esims/{iccid}/cancel',
     summary: 'Cancel an eSIM and get its price back',
-    description: 'Carries no reference; a second cancel answers 409 `not_cancellable`. Counts toward the order limit.',
+    description:
+      'Carries no reference; a second cancel answers 409 `not_cancellable`. Counts toward the order limit.',
     request: requests.cancelRequest,
     answer: answers.cancelAnswer,
     errors: ['invalid_request', 'not_cancellable'],
@@ -163,7 +182,13 @@ const entries: OperationEntry[] = [
 /** Every operation, in the order in which the document and its page show them. */
 export const apiOperations: ApiOperation[] = entries.map(complete);
 
-function parameter(place: 'path' | 'query', name: string, description: string, schema: object, example: unknown) {
+function parameter(
+  place: 'path' | 'query',
+  name: string,
+  description: string,
+  schema: object,
+  example: unknown,
+) {
   return { name, in: place, description, schema, required: place === 'path', example };
 }
 
@@ -190,7 +215,10 @@ function complete(entry: OperationEntry): ApiOperation {
   };
 }
 
-const requestId = { description: 'Names this call in the request log of the sandbox.', schema: { type: 'string' } };
+const requestId = {
+  description: 'Names this call in the request log of the sandbox.',
+  schema: { type: 'string' },
+};
 const schemaPath = '#/components/schemas/';
 
 /** What `sandbox/http/openapi.yaml` must say, made from the schemas that check the requests. */
@@ -217,7 +245,9 @@ export function sandboxDocument(): object {
     ],
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } },
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' },
+      },
       schemas: namedSchemas(),
     },
   };
@@ -225,7 +255,8 @@ export function sandboxDocument(): object {
 
 function describe(operation: ApiOperation): object {
   const { request, answer, parameters, given, example } = operation;
-  const assumed = given === true ? '' : ' Method and path are assumed: the specification does not show them.';
+  const assumed =
+    given === true ? '' : ' Method and path are assumed: the specification does not show them.';
   const successes = Object.entries(operation.successes).map(([status, description]) => [
     status,
     { description, headers: { 'Request-Id': requestId }, content: jsonContent(answer) },
@@ -262,7 +293,9 @@ function errorResponses({ errors }: ApiOperation): Record<string, object> {
         description: rows.map(({ code, meaning }) => `\`${code}\`: ${meaning}`).join(' '),
         headers: {
           'Request-Id': requestId,
-          ...(status === 429 ? { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string' } } } : {}),
+          ...(status === 429
+            ? { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string' } } }
+            : {}),
         },
         content: jsonContent(answers.errorAnswer),
       },
@@ -276,10 +309,19 @@ function jsonContent(schema: z.ZodType, examples: object = {}): object {
   return { 'application/json': { schema: { $ref: schemaPath + id }, ...examples } };
 }
 
-/** Where one schema is part of another, the document has a $ref. `$schema` and `$id` are for files of their own. */
+/**
+ * Where one schema is part of another, the document has a $ref. `$schema` and `$id` are for files
+ * of their own.
+ */
 function namedSchemas(): Record<string, object> {
-  const { schemas } = z.toJSONSchema(answers.wireSchemas, { uri: (id) => schemaPath + id, io: 'input' });
+  const { schemas } = z.toJSONSchema(answers.wireSchemas, {
+    uri: (id) => schemaPath + id,
+    io: 'input',
+  });
   return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _own, ...schema }]) => [id, schema]),
+    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _own, ...schema }]) => [
+      id,
+      schema,
+    ]),
   );
 }

@@ -13,7 +13,10 @@ const token = 'token-of-the-shop-for-this-test';
 const apiKey = 'sandbox-key-main';
 const callbackSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const keys = [sealKey('k1'), sealKey('k2')];
-const keySecrets = keys.flatMap(({ value }) => [value, Buffer.from(value, 'base64').toString('latin1')]);
+const keySecrets = keys.flatMap(({ value }) => [
+  value,
+  Buffer.from(value, 'base64').toString('latin1'),
+]);
 const enteredCode = 'ENTERED-BY-HAND-0042';
 
 export const soldLines: readonly [string, Record<string, unknown>][] = [
@@ -27,7 +30,10 @@ export const soldLines: readonly [string, Record<string, unknown>][] = [
   ['esim', { plan: 'test-plan-fixed', quantity: 1 }],
 ];
 
-/** An installation that seals, as processes and files. It keeps what was printed, logged and answered, to be searched. */
+/**
+ * An installation that seals, as processes and files. It keeps what was printed, logged and
+ * answered, to be searched.
+ */
 export class SealedRun {
   readonly place: Installation;
   readonly shop: Receiver;
@@ -50,7 +56,8 @@ export class SealedRun {
       sandbox: { faults: [foreignAnswer] },
     });
     mkdirSync(join(place.folder, 'secrets'));
-    for (const { id, value } of keys) writeFileSync(join(place.folder, 'secrets', id), `${value}\n`, { mode: 0o600 });
+    for (const { id, value } of keys)
+      writeFileSync(join(place.folder, 'secrets', id), `${value}\n`, { mode: 0o600 });
     const run = new SealedRun(place, shop);
     run.sealWith('k1');
     place.configure((config) => {
@@ -61,7 +68,9 @@ export class SealedRun {
 
   sealWith(...ids: string[]): void {
     this.place.configure((config) => {
-      config.seal = { keys: ids.map((id) => ({ id, value: `file:${join(this.place.folder, 'secrets', id)}` })) };
+      config.seal = {
+        keys: ids.map((id) => ({ id, value: `file:${join(this.place.folder, 'secrets', id)}` })),
+      };
     });
   }
 
@@ -75,7 +84,10 @@ export class SealedRun {
   }
 
   async cli(...argv: string[]): Promise<string> {
-    const { code, stdout, stderr } = await runHere([...argv, '--config', this.place.configFile], new SystemClock());
+    const { code, stdout, stderr } = await runHere(
+      [...argv, '--config', this.place.configFile],
+      new SystemClock(),
+    );
     this.said.set(argv.join(' '), `${stdout}${stderr}`);
     if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${stderr}`);
     return stdout;
@@ -108,7 +120,10 @@ export class SealedRun {
     }
   }
 
-  /** Buys one order of each kind, some of which need a person, and has a person enter what is missing. */
+  /**
+   * Buys one order of each kind, some of which need a person, and has a person enter what is
+   * missing.
+   */
   async buyEverything(): Promise<void> {
     const orders = soldLines.map(([id, line]) => ({
       source: 'shop',
@@ -129,19 +144,34 @@ export class SealedRun {
       () => soldLines.every(([id]) => ended.includes(this.stateOf(id)?.state ?? '')),
       'the end of all orders',
     );
-    const inReview = soldLines.map(([id]) => this.stateOf(id)).filter((entry) => entry?.state === 'needs_review');
+    const inReview = soldLines
+      .map(([id]) => this.stateOf(id))
+      .filter((entry) => entry?.state === 'needs_review');
     if (inReview.length !== 1) throw new Error(`one order needs review, not ${inReview.length}`);
     const file = join(this.place.folder, 'secrets', 'units.txt');
     writeFileSync(file, `${enteredCode}\n`, { mode: 0o600 });
-    const decision = ['--as', 'fulfilled', '--units', file, '--note', 'seen at the supplier', '--reason', 'seen'];
+    const decision = [
+      '--as',
+      'fulfilled',
+      '--units',
+      file,
+      '--note',
+      'seen at the supplier',
+      '--reason',
+      'seen',
+    ];
     await this.cli('orders', 'resolve', inReview[0]?.reference ?? '', ...decision);
   }
 
-  /** Everything that is searched: logs, answers, command output, and all files but the exempt ones. */
+  /**
+   * Everything that is searched: logs, answers, command output, and all files but the exempt ones.
+   */
   places(): Map<string, string | Buffer> {
     const { folder } = this.place;
     const isExempt = (path: string): boolean =>
-      /^(results\/[^.]+\/[^.][^/]*\.json|secrets\/|sandbox\.db|worker\.yaml)/.test(path.slice(folder.length + 1));
+      /^(results\/[^.]+\/[^.][^/]*\.json|secrets\/|sandbox\.db|worker\.yaml)/.test(
+        path.slice(folder.length + 1),
+      );
     const files = contentsOf(filesBelow(folder).filter((path) => !isExempt(path)));
     const logs = [...this.#logs].map(([name, worker]): [string, string] => [
       name,

@@ -5,14 +5,16 @@ import SqliteDatabase from 'better-sqlite3';
 import type { Installation } from './worker-process.ts';
 
 /**
- * Every code that the sandbox has delivered: it keeps them in a database of its own. Not the PINs, whose four digits are
- * everywhere, and not the ICCIDs: these identify an eSIM, and nobody can install one with it.
+ * Every code that the sandbox has delivered: it keeps them in a database of its own. Not the PINs,
+ * whose four digits are everywhere, and not the ICCIDs: these identify an eSIM, and nobody can
+ * install one with it.
  */
 export function deliveredCodes({ folder }: Installation): readonly string[] {
   // The sandbox locks its database, so a copy is read.
   const copy = mkdtempSync(join(tmpdir(), 'order-sync-sandbox-copy-'));
   try {
-    for (const name of ['sandbox.db', 'sandbox.db-wal']) copyFileSync(join(folder, name), join(copy, name));
+    for (const name of ['sandbox.db', 'sandbox.db-wal'])
+      copyFileSync(join(folder, name), join(copy, name));
     const database = new SqliteDatabase(join(copy, 'sandbox.db'));
     try {
       return database
@@ -29,7 +31,10 @@ export function deliveredCodes({ folder }: Installation): readonly string[] {
   }
 }
 
-/** The forms in which a secret may stand somewhere: as it is, in hexadecimal, and in base64 at each of three offsets. */
+/**
+ * The forms in which a secret may stand somewhere: as it is, in hexadecimal, and in base64 at each
+ * of three offsets.
+ */
 function formsOf(secret: string): readonly string[] {
   const hex = Buffer.from(secret).toString('hex');
   const inBase64 = [0, 1, 2].map((offset) => {
@@ -38,7 +43,9 @@ function formsOf(secret: string): readonly string[] {
     const from = offset === 0 ? 0 : 4;
     return encoded.slice(from, encoded.length - (encoded.length % 4 === 0 ? 4 : 0) - 1);
   });
-  return [secret, secret.replaceAll('-', ''), hex, hex.toUpperCase(), ...inBase64].filter((form) => form.length >= 8);
+  return [secret, secret.replaceAll('-', ''), hex, hex.toUpperCase(), ...inBase64].filter(
+    (form) => form.length >= 8,
+  );
 }
 
 export function filesBelow(folder: string): string[] {

@@ -28,7 +28,8 @@ export class SmallDisk {
   fill(name: string, leaveBytes: number): void {
     const file = openSync(join(this.folder, name), 'a');
     try {
-      for (const size of [65_536, 4096]) while (this.freeBytes >= leaveBytes + size && writes(file, size));
+      for (const size of [65_536, 4096])
+        while (this.freeBytes >= leaveBytes + size && writes(file, size));
     } finally {
       closeSync(file);
     }

@@ -1,7 +1,9 @@
 import { openReadOnly } from '../../src/store/sqlite/database.ts';
 
 /** The rules and the deadline of each entry in the outbox, in the order in which they came. */
-export function storedRules(path: string): readonly { rules: unknown; notAfterMs: number | null }[] {
+export function storedRules(
+  path: string,
+): readonly { rules: unknown; notAfterMs: number | null }[] {
   const database = openReadOnly(path);
   const rows = database
     .prepare<[], { rules: string; notAfterMs: number | null }>(

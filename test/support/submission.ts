@@ -46,7 +46,9 @@ export interface Submission {
   accept(lines: readonly Partial<AcceptableLine>[]): Promise<readonly string[]>;
   /** Resolves when every entry is final or needs review. */
   settled(): Promise<void>;
-  /** Asks at first, and after each step that the worker takes in its store, until the answer is yes. */
+  /**
+   * Asks at first, and after each step that the worker takes in its store, until the answer is yes.
+   */
   until(isDone: () => boolean | Promise<boolean>): Promise<void>;
   counts(): Readonly<Record<EntryState, number>>;
   /** Resolves with the log line of that message, once it is written. */
@@ -72,7 +74,13 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
   writeNewDatabase(databasePath);
   const clock = new SystemClock();
   let keys: Readonly<Record<string, string>> = options.keys ?? { main: 'sandbox-key-main' };
-  const limits: BudgetLimits = { windowMs: 50, requests: 6000, orders: 2000, transitMs: 100, ...options.limits };
+  const limits: BudgetLimits = {
+    windowMs: 50,
+    requests: 6000,
+    orders: 2000,
+    transitMs: 100,
+    ...options.limits,
+  };
   const logLines: string[] = [];
   let onLine: () => void = () => undefined;
   const logger = pino(
@@ -138,7 +146,13 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         gate,
         lookups: new LookupCheck(stepsOf(observed)),
         accounts: new AccountCheck(),
-        pauses: new Pauses({ store: observed, clock, random: systemRandom, retryTimeScale, logger }),
+        pauses: new Pauses({
+          store: observed,
+          clock,
+          random: systemRandom,
+          retryTimeScale,
+          logger,
+        }),
         clock,
         random: systemRandom,
         logger,
@@ -158,7 +172,9 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         concurrency: options.concurrency ?? 8,
         maxUnknownOutcomes: options.maxUnknownOutcomes ?? 5,
         graceMs: 500,
-        ...(options.minFreeBytes === undefined ? {} : { minFreeBytes: () => options.minFreeBytes ?? 0 }),
+        ...(options.minFreeBytes === undefined
+          ? {}
+          : { minFreeBytes: () => options.minFreeBytes ?? 0 }),
       },
     );
     await dispatcher.start();

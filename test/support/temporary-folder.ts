@@ -6,8 +6,8 @@ const memory = '/dev/shm';
 const neededBytes = 2 * 1024 ** 3;
 
 /**
- * Gives the tests and their programs a temporary folder in memory, where nothing waits for a disk. A `TMPDIR` that was set
- * stays. What a killed program leaves is removed at the end.
+ * Gives the tests and their programs a temporary folder in memory, where nothing waits for a disk.
+ * A `TMPDIR` that was set stays. What a killed program leaves is removed at the end.
  */
 export function setup(): (() => void) | undefined {
   if (process.env['TMPDIR'] !== undefined || freeBytes(memory) < neededBytes) return undefined;

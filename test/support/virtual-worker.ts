@@ -1,7 +1,12 @@
 import { stepsOf } from './steps.ts';
 import { onTestFinished } from 'vitest';
 import { pino } from 'pino';
-import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../../src/core/answers/outcome.ts';
+import {
+  withoutAnswer,
+  type LookupOutcome,
+  type Outcome,
+  type OutcomeRow,
+} from '../../src/core/answers/outcome.ts';
 import type { ProbeVerdict } from '../../src/core/answers/probe.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
@@ -43,7 +48,11 @@ export function delivered(): Outcome {
     cost: null,
     currency: null,
   } as const;
-  const answer = { ...order, statusClass: 'done', units: [{ code: `CODE-${bought}-7KQ2` }] } as const;
+  const answer = {
+    ...order,
+    statusClass: 'done',
+    units: [{ code: `CODE-${bought}-7KQ2` }],
+  } as const;
   return { ...withoutAnswer('accepted', true, ''), http: 200, answer };
 }
 
@@ -52,7 +61,10 @@ export const ended = (row: OutcomeRow, http: number | null = null): Outcome => (
   http,
 });
 
-/** The sending part of the worker on virtual time, with a real database. By default the API delivers everything in 50 ms. */
+/**
+ * The sending part of the worker on virtual time, with a real database. By default the API delivers
+ * everything in 50 ms.
+ */
 export class VirtualWorker {
   readonly machine = new MachineClock();
   readonly api: VirtualApi = {
@@ -81,7 +93,8 @@ export class VirtualWorker {
     const outbox = await Outbox.open();
     const worker = new VirtualWorker(outbox);
     const { concurrency = 8, maxUnknownOutcomes = 8, trusts = true, ...more } = options;
-    if (trusts) await stepsOf(outbox.store).lookups.prove({ kind: 'gift_card', path: '/orders/{key}' });
+    if (trusts)
+      await stepsOf(outbox.store).lookups.prove({ kind: 'gift_card', path: '/orders/{key}' });
     const dispatcher = worker.#dispatcher({ concurrency, maxUnknownOutcomes, ...more });
     onTestFinished(async () => {
       const stopped = dispatcher.stop();
@@ -125,7 +138,11 @@ export class VirtualWorker {
     );
   }
 
-  async #called<T>(kind: VirtualCall['kind'], product: string | null, { end, tookMs }: End<T>): Promise<T> {
+  async #called<T>(
+    kind: VirtualCall['kind'],
+    product: string | null,
+    { end, tookMs }: End<T>,
+  ): Promise<T> {
     const call = { kind, product, atMs: this.machine.monoMs(), isOver: false };
     this.calls.push(call);
     await this.machine.sleep(tookMs);
@@ -146,7 +163,9 @@ export class VirtualWorker {
   }
 
   sent(product?: string): number {
-    return this.count((call) => call.kind === 'submit' && (product === undefined || call.product === product));
+    return this.count(
+      (call) => call.kind === 'submit' && (product === undefined || call.product === product),
+    );
   }
 
   underWay(kind: VirtualCall['kind']): number {

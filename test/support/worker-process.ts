@@ -20,7 +20,10 @@ import type { SandboxConfig } from '../../sandbox/settings/config.ts';
 
 export const projectRoot = resolve(import.meta.dirname, '../..');
 
-/** The folder of the program that tests start: the clone, or in CI also one that has only the bundle. */
+/**
+ * The folder of the program that tests start: the clone, or in CI also one that has only the
+ * bundle.
+ */
 const programFolder = process.env['TESTED_PROGRAM'] ?? projectRoot;
 
 export interface InstallationOptions {
@@ -88,8 +91,13 @@ export class Installation {
       data_dir: folder,
       init: 'if-missing',
       intake: {
-        folders: [{ name: 'folder', inbox: join(folder, 'inbox'), ...options.folder }, ...(options.folders ?? [])],
-        ...(options.webhook === undefined ? {} : { webhook: { listen: '127.0.0.1:0', ...options.webhook } }),
+        folders: [
+          { name: 'folder', inbox: join(folder, 'inbox'), ...options.folder },
+          ...(options.folders ?? []),
+        ],
+        ...(options.webhook === undefined
+          ? {}
+          : { webhook: { listen: '127.0.0.1:0', ...options.webhook } }),
       },
       wholesale: {
         environment: 'sandbox',
@@ -101,7 +109,9 @@ export class Installation {
       },
       submit: { in_flight_window_ms: 300, ...options.submit },
       trial: { time_scale: options.timeScale ?? 0.002, ...window },
-      ...(options.callback === undefined ? {} : { results: { callbacks: [{ name: 'shop', ...options.callback }] } }),
+      ...(options.callback === undefined
+        ? {}
+        : { results: { callbacks: [{ name: 'shop', ...options.callback }] } }),
       admin: { listen: '127.0.0.1:0' },
     };
     writeFileSync(configFile, stringify(config));
@@ -176,8 +186,14 @@ export class Installation {
     }
   }
 
-  results(): Map<string, { state: string; lines: { state: string; entries: { reference: string }[] }[] }> {
-    const found = new Map<string, { state: string; lines: { state: string; entries: { reference: string }[] }[] }>();
+  results(): Map<
+    string,
+    { state: string; lines: { state: string; entries: { reference: string }[] }[] }
+  > {
+    const found = new Map<
+      string,
+      { state: string; lines: { state: string; entries: { reference: string }[] }[] }
+    >();
     const folder = join(this.folder, 'results');
     for (const source of readdirSync(folder)) {
       for (const name of readdirSync(join(folder, source))) {
@@ -194,7 +210,9 @@ export class Installation {
   /** The CSV results, by name. */
   csvResults(): Map<string, string> {
     const folder = join(this.folder, 'results', 'files');
-    const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [];
+    const names = existsSync(folder)
+      ? readdirSync(folder).filter((name) => !name.startsWith('.'))
+      : [];
     return new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
   }
 
@@ -218,8 +236,11 @@ export class WorkerProcess {
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    this.#exit = once(child, 'exit').then(([code]: unknown[]) => (typeof code === 'number' ? code : null));
-    if (child.stdout === null || child.stderr === null) throw new Error('the output of the worker is not piped');
+    this.#exit = once(child, 'exit').then(([code]: unknown[]) =>
+      typeof code === 'number' ? code : null,
+    );
+    if (child.stdout === null || child.stderr === null)
+      throw new Error('the output of the worker is not piped');
     createInterface({ input: child.stdout }).on('line', (text) => {
       this.log.push(JSON.parse(text));
       this.#onLine();
@@ -242,7 +263,10 @@ export class WorkerProcess {
     return this.#stderr;
   }
 
-  /** Resolves with the first line that matches, old or new. Rejects when the worker ends without one. */
+  /**
+   * Resolves with the first line that matches, old or new. Rejects when the worker ends without
+   * one.
+   */
   async line(matches: (line: LogLine) => boolean): Promise<LogLine> {
     for (let seen = 0; ; ) {
       while (seen < this.log.length) {
@@ -253,7 +277,8 @@ export class WorkerProcess {
       const { promise, resolve: next } = Promise.withResolvers<void>();
       this.#onLine = next;
       const ended = await Promise.race([promise.then(() => false), this.#exit.then(() => true)]);
-      if (ended && seen >= this.log.length) throw new Error(`the worker ended before that line: ${this.#stderr}`);
+      if (ended && seen >= this.log.length)
+        throw new Error(`the worker ended before that line: ${this.#stderr}`);
     }
   }
 
@@ -265,10 +290,15 @@ export class WorkerProcess {
   async reload(): Promise<LogLine> {
     const before = this.log.length;
     this.#child.kill('SIGHUP');
-    return await this.line((line) => this.log.indexOf(line) >= before && line['asked'] === 'SIGHUP');
+    return await this.line(
+      (line) => this.log.indexOf(line) >= before && line['asked'] === 'SIGHUP',
+    );
   }
 
-  /** Sends a signal and waits for the end. Returns the exit code, or null when the signal killed the process. */
+  /**
+   * Sends a signal and waits for the end. Returns the exit code, or null when the signal killed the
+   * process.
+   */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     this.#child.kill(signal);
     return await this.#exit;

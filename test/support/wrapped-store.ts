@@ -4,8 +4,9 @@ import { stepsOf, useSteps } from './steps.ts';
 type Step = (...values: unknown[]) => unknown;
 
 /**
- * A store whose every step, of every role but the reader, runs through `wrap`, and so do the steps of buying on it. A step
- * is named by its path, for example `intake.acceptBatch` or `buying.closeAttempt`.
+ * A store whose every step, of every role but the reader, runs through `wrap`, and so do the steps
+ * of buying on it. A step is named by its path, for example `intake.acceptBatch` or
+ * `buying.closeAttempt`.
  */
 export function wrappedStore(store: Store, wrap: (name: string, step: Step) => Step): Store {
   const made = wrapped(store, '', wrap);
@@ -13,7 +14,11 @@ export function wrappedStore(store: Store, wrap: (name: string, step: Step) => S
   return made;
 }
 
-function wrapped<T extends object>(role: T, prefix: string, wrap: (name: string, step: Step) => Step): T {
+function wrapped<T extends object>(
+  role: T,
+  prefix: string,
+  wrap: (name: string, step: Step) => Step,
+): T {
   // Each step and each role is wrapped once.
   const known = new Map<string, unknown>();
   return new Proxy(role, {

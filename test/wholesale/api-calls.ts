@@ -59,8 +59,16 @@ const patientTimeouts = { connectMs: 10_000, responseMs: 10_000, bodyMs: 10_000,
 /** For calls that must time out. */
 export const quickTimeouts = { connectMs: 1000, responseMs: 400, bodyMs: 400, totalMs: 1500 };
 
-export function clientOf(baseUrl: string, options: Partial<WholesaleClientOptions> = {}): WholesaleClient {
-  return createWholesaleClient({ baseUrl, clock: { wallMs: () => 0 }, timeouts: patientTimeouts, ...options });
+export function clientOf(
+  baseUrl: string,
+  options: Partial<WholesaleClientOptions> = {},
+): WholesaleClient {
+  return createWholesaleClient({
+    baseUrl,
+    clock: { wallMs: () => 0 },
+    timeouts: patientTimeouts,
+    ...options,
+  });
 }
 
 export async function submit(

@@ -4,12 +4,16 @@ import type { WholesaleClient } from '../../src/wholesale/client.ts';
 import { clientOf, keyValue, submit } from './api-calls.ts';
 import { errorJson, httpAnswer, RawServer } from './transport/raw-server.ts';
 
-/** A client, and a server that answers each request with the next of these; the last one repeats. */
+/**
+ * A client, and a server that answers each request with the next of these; the last one repeats.
+ */
 async function serve(
   answers: readonly string[],
 ): Promise<{ client: WholesaleClient; server: RawServer; clock: { mono: number } }> {
   const left = [...answers];
-  const server = await RawServer.start((socket) => void socket.end((left.length > 1 ? left.shift() : left[0]) ?? ''));
+  const server = await RawServer.start(
+    (socket) => void socket.end((left.length > 1 ? left.shift() : left[0]) ?? ''),
+  );
   onTestFinished(async () => server.close());
   const clock = { mono: 0 };
   const answerTimes = { monoMs: () => clock.mono, onAnswer: () => undefined };
@@ -20,7 +24,8 @@ async function serve(
 
 const lookUp = (client: WholesaleClient): Promise<LookupOutcome> =>
   client.lookUp({ keyValue, family: 'gift_card', key: 'os-1', expectReference: 'os-1' });
-const absent = (headers: Readonly<Record<string, string>>): string => httpAnswer(404, errorJson('not_found'), headers);
+const absent = (headers: Readonly<Record<string, string>>): string =>
+  httpAnswer(404, errorJson('not_found'), headers);
 const dated = (seconds: number): { date: string } => ({
   date: new Date(1_800_000_000_000 + seconds * 1000).toUTCString(),
 });
@@ -57,7 +62,11 @@ describe('a lookup', () => {
       const { client } = await serve([answer]);
       expect(await lookUp(client)).toMatchObject({
         kind: 'failed',
-        outcome: { row: 'foreign_refusal', answer: null, message: expect.stringContaining(`${name}: ${value}`) },
+        outcome: {
+          row: 'foreign_refusal',
+          answer: null,
+          message: expect.stringContaining(`${name}: ${value}`),
+        },
       });
     }
   });
@@ -81,12 +90,20 @@ describe('a lookup', () => {
     clock.mono = 2999;
     expect(await lookUp(client)).toMatchObject({ kind: 'absent' });
     for (clock.mono = 10_000; clock.mono < 200_000; clock.mono += 10_000)
-      expect(await lookUp(client)).toMatchObject({ kind: 'failed', outcome: { row: 'foreign_refusal' } });
+      expect(await lookUp(client)).toMatchObject({
+        kind: 'failed',
+        outcome: { row: 'foreign_refusal' },
+      });
   });
 
   it('is not failed by one answer with a wrong date, such as that of a gateway', async () => {
     const ahead = httpAnswer(502, '', dated(3600));
-    const { client, clock } = await serve([absent(dated(0)), ahead, absent(dated(1)), absent(dated(2))]);
+    const { client, clock } = await serve([
+      absent(dated(0)),
+      ahead,
+      absent(dated(1)),
+      absent(dated(2)),
+    ]);
     for (clock.mono = 0; clock.mono < 3000; clock.mono += 1000) {
       const { kind } = await lookUp(client);
       expect(kind).toBe(clock.mono === 1000 ? 'failed' : 'absent');

@@ -14,20 +14,35 @@ const purposes: readonly CallPurpose[] = [
   { kind: 'read', family: 'esim' },
 ];
 const familyOf = (purpose: CallPurpose): Family =>
-  purpose.kind === 'read' ? purpose.family : purpose.operation === 'gift_card_order' ? 'gift_card' : 'esim';
+  purpose.kind === 'read'
+    ? purpose.family
+    : purpose.operation === 'gift_card_order'
+      ? 'gift_card'
+      : 'esim';
 
 const reader: SuccessReader = (body) => ({
   kind: 'read',
   answer: readAnswer(body, 'gift_card', readWire(undefined).answer),
 });
 
-function outcomeOf(http: number, body: string | Uint8Array, purpose: CallPurpose, headers: PlainHeaders = {}): Outcome {
+function outcomeOf(
+  http: number,
+  body: string | Uint8Array,
+  purpose: CallPurpose,
+  headers: PlainHeaders = {},
+): Outcome {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  return classify({ kind: 'answer', http, headers, body: bytes }, purpose, reader, Date.parse('2026-11-21T12:00:00Z'));
+  return classify(
+    { kind: 'answer', http, headers, body: bytes },
+    purpose,
+    reader,
+    Date.parse('2026-11-21T12:00:00Z'),
+  );
 }
 const gift: CallPurpose = { kind: 'submit', operation: 'gift_card_order' };
 const submitOf = (operation: Operation): CallPurpose => ({ kind: 'submit', operation });
-const error = (code: string, message = 'why'): string => JSON.stringify({ error: { code, message } });
+const error = (code: string, message = 'why'): string =>
+  JSON.stringify({ error: { code, message } });
 
 /** Spec 7, written down a second time: a wrong row in the code is found. */
 const expectedRow: Readonly<Record<string, OutcomeRow>> = {
@@ -90,7 +105,9 @@ describe('the 19 error rows of the specification', () => {
         expect(outcome.breach).not.toBeNull();
         expect(outcome.answer).toBeNull();
         const rowOfCode = row.code === 'invalid_plan' ? 'plan_unknown' : expectedRow[name];
-        expect(outcome.row).toBe(belongs ? (unexpected ? 'not_found_unexpected' : rowOfCode) : 'code_out_of_place');
+        expect(outcome.row).toBe(
+          belongs ? (unexpected ? 'not_found_unexpected' : rowOfCode) : 'code_out_of_place',
+        );
       });
     }
     it(`${row.code} with another 4xx is classified as out of place, with a 5xx as a server error`, () => {
@@ -124,7 +141,10 @@ describe('Retry-After', () => {
     [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT' }, 30_000],
     [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, 0],
     // A date is compared with the Date of the answer: this server's clock is an hour behind ours.
-    [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT', date: 'Sat, 21 Nov 2026 11:00:00 GMT' }, 30_000],
+    [
+      { 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT', date: 'Sat, 21 Nov 2026 11:00:00 GMT' },
+      30_000,
+    ],
     [{ 'retry-after': '999999999' }, 3_600_000],
     [{ 'retry-after': '-5' }, null],
     [{ 'retry-after': 'soon' }, null],
@@ -182,7 +202,9 @@ describe('an error answer without the error body of the specification is no reje
     for (const http of [400, 429, 500]) {
       const { message } = outcomeOf(http, body, gift);
       expect(message).not.toContain('AAAA');
-      const shown = body.includes('not all done') ? /: not all done, .*its names are message, code, codes/ : /^HTTP /;
+      const shown = body.includes('not all done')
+        ? /: not all done, .*its names are message, code, codes/
+        : /^HTTP /;
       expect(message).toMatch(shown);
     }
   });
@@ -211,11 +233,16 @@ describe('a success', () => {
       row: 'accepted',
       answer: { statusClass: 'refunded' },
     });
-    expect(outcomeOf(201, '\uFEFF{"id":"7"}', gift)).toMatchObject({ row: 'accepted', answer: { orderNumber: '7' } });
+    expect(outcomeOf(201, '\uFEFF{"id":"7"}', gift)).toMatchObject({
+      row: 'accepted',
+      answer: { orderNumber: '7' },
+    });
   });
 
   it('has an empty message', () => {
-    expect(outcomeOf(200, '{"codes":["SECRET-CODE"],"message":"SECRET-CODE"}', gift).message).toBe('');
+    expect(outcomeOf(200, '{"codes":["SECRET-CODE"],"message":"SECRET-CODE"}', gift).message).toBe(
+      '',
+    );
   });
 });
 
@@ -235,7 +262,9 @@ describe('any end of a call', () => {
     fc.string().map((text) => new TextEncoder().encode(text)),
     fc.json().map((text) => new TextEncoder().encode(text)),
     fc
-      .record({ error: fc.oneof(fc.anything(), fc.record({ code: fc.string(), message: fc.anything() })) })
+      .record({
+        error: fc.oneof(fc.anything(), fc.record({ code: fc.string(), message: fc.anything() })),
+      })
       .map((value) => {
         try {
           return new TextEncoder().encode(JSON.stringify(value));
@@ -247,7 +276,10 @@ describe('any end of a call', () => {
       .constantFrom(...wholesaleErrors.map((row) => row.code ?? ''))
       .map((code) => new TextEncoder().encode(error(code))),
   );
-  /** Rows that say that nothing was bought. Only the error body of the specification or a 429 may lead to them. */
+  /**
+   * Rows that say that nothing was bought. Only the error body of the specification or a 429 may
+   * lead to them.
+   */
   const definite: readonly OutcomeRow[] = [
     ...Object.values(expectedRow),
     'not_found_unexpected',
@@ -261,7 +293,10 @@ describe('any end of a call', () => {
         fc.integer({ min: 0, max: 1000 }),
         anyBody,
         fc.constantFrom(...purposes),
-        fc.dictionary(fc.constantFrom('retry-after', 'date', 'content-type', 'location'), fc.string()),
+        fc.dictionary(
+          fc.constantFrom('retry-after', 'date', 'content-type', 'location'),
+          fc.string(),
+        ),
         (http, body, purpose, headers) => {
           const outcome = outcomeOf(http, body, purpose, headers);
           expect(outcomeRows).toContain(outcome.row);

@@ -27,7 +27,10 @@ const head = (type: string): string => `HTTP/1.1 200 OK\r\ncontent-type: ${type}
 const json = 'application/json; charset=utf-8';
 /** A catalogue that is larger than the cap of an answer. */
 const large = JSON.stringify({
-  products: Array.from({ length: 20_000 }, (_, index) => ({ variant: `steam-${index}`, name: 'x'.repeat(40) })),
+  products: Array.from({ length: 20_000 }, (_, index) => ({
+    variant: `steam-${index}`,
+    name: 'x'.repeat(40),
+  })),
 });
 
 describe('the catalogue as a probe', () => {
@@ -57,7 +60,11 @@ describe('the catalogue as a probe', () => {
   });
 
   it.each([
-    ['a page', httpAnswer(200, '<html>Sign in</html>', { 'content-type': 'text/html' }), 'cannot_tell'],
+    [
+      'a page',
+      httpAnswer(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
+      'cannot_tell',
+    ],
     ['a page that is cut', `${head('text/html')}content-length: 5000\r\n\r\n<html>`, 'cannot_tell'],
     ['a 405 of a proxy', httpAnswer(405, '<html>Not allowed</html>'), 'cannot_tell'],
     ['a 429', httpAnswer(429, ''), 'cannot_tell'],
@@ -65,7 +72,9 @@ describe('the catalogue as a probe', () => {
     ['maintenance', httpAnswer(503, errorJson('api_disabled')), 'closed'],
     ['no answer', '', 'closed'],
   ] as const)('shows by %s what it can', async (_what, answer, verdict) => {
-    expect((await ask('products', (socket) => void socket.end(answer))).probe.verdict).toBe(verdict);
+    expect((await ask('products', (socket) => void socket.end(answer))).probe.verdict).toBe(
+      verdict,
+    );
   });
 });
 
@@ -75,10 +84,13 @@ describe('a lookup as a probe', () => {
     const { probe, requests, client } = await ask('lookup', (socket) => void socket.end(notFound));
     expect(probe).toMatchObject({ verdict: 'open', outcome: { row: 'not_found', http: 404 } });
     await client.probe({ question: 'lookup', keyValue });
-    const references = requests.map((request) => /^GET \/orders\/(\S+) HTTP/.exec(request)?.[1] ?? '');
+    const references = requests.map(
+      (request) => /^GET \/orders\/(\S+) HTTP/.exec(request)?.[1] ?? '',
+    );
     expect(references).toHaveLength(2);
     expect(new Set(references).size).toBe(2);
-    for (const reference of references) expect(reference).toMatch(/^probe-(?=.{1,30}$)[a-z0-9]+-[a-z0-9]+$/);
+    for (const reference of references)
+      expect(reference).toMatch(/^probe-(?=.{1,30}$)[a-z0-9]+-[a-z0-9]+$/);
   });
 
   it('asks for an eSIM order where gift cards have no lookup', async () => {
@@ -90,7 +102,9 @@ describe('a lookup as a probe', () => {
   });
 
   it('asks nothing where the mapping has no lookup', async () => {
-    const { probe, requests } = await ask('lookup', () => undefined, { lookup: { gift_card: 'off', esim: 'off' } });
+    const { probe, requests } = await ask('lookup', () => undefined, {
+      lookup: { gift_card: 'off', esim: 'off' },
+    });
     expect(probe).toMatchObject({ verdict: 'cannot_tell', outcome: { sent: false } });
     expect(requests).toEqual([]);
   });
@@ -108,14 +122,27 @@ describe('a lookup as a probe', () => {
 });
 
 describe('the hash of the connector', () => {
-  const hashOf = (wire: WireOverrides): string => clientOf('http://127.0.0.1:9', { wire }).connectorHash();
+  const hashOf = (wire: WireOverrides): string =>
+    clientOf('http://127.0.0.1:9', { wire }).connectorHash();
 
   it('is the same for the same resolved mapping, in whatever order its keys are written', () => {
     expect(hashOf({})).toMatch(/^[0-9a-f]{16}$/);
-    expect(hashOf({ lookup: { gift_card: readWire(undefined).lookup.gift_card } })).toBe(hashOf({}));
-    const body = { reference: '{reference}', quantity: '{quantity}', b: { c: 2, sku: '{variant}' } };
-    const turned = { b: { sku: '{variant}', c: 2 }, quantity: '{quantity}', reference: '{reference}' };
-    expect(hashOf({ gift_card_order: { body } })).toBe(hashOf({ gift_card_order: { body: turned } }));
+    expect(hashOf({ lookup: { gift_card: readWire(undefined).lookup.gift_card } })).toBe(
+      hashOf({}),
+    );
+    const body = {
+      reference: '{reference}',
+      quantity: '{quantity}',
+      b: { c: 2, sku: '{variant}' },
+    };
+    const turned = {
+      b: { sku: '{variant}', c: 2 },
+      quantity: '{quantity}',
+      reference: '{reference}',
+    };
+    expect(hashOf({ gift_card_order: { body } })).toBe(
+      hashOf({ gift_card_order: { body: turned } }),
+    );
   });
 
   it('is another one for another mapping, also where only the order of candidates differs', () => {

@@ -6,14 +6,24 @@ import { httpAnswer, RawServer } from './transport/raw-server.ts';
 it.each(operations)(
   'a success that says nothing is not accepted, and its message shows no value: %s',
   async (operation) => {
-    const bodies = ['{}', '{"success":false,"hint":"QWER-7BBB"}', '{"ok":true}', '{"code":"E1","message":"QWER-7BBB"}'];
+    const bodies = [
+      '{}',
+      '{"success":false,"hint":"QWER-7BBB"}',
+      '{"ok":true}',
+      '{"code":"E1","message":"QWER-7BBB"}',
+    ];
     for (const body of bodies) {
       const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
       onTestFinished(async () => server.close());
       const client = clientOf(server.url);
       onTestFinished(async () => client.close());
       const outcome = await submit(client, operation);
-      expect(outcome).toMatchObject({ row: 'unreadable_success', http: 200, sent: true, answer: null });
+      expect(outcome).toMatchObject({
+        row: 'unreadable_success',
+        http: 200,
+        sent: true,
+        answer: null,
+      });
       expect(JSON.stringify(outcome)).not.toContain('QWER');
     }
   },

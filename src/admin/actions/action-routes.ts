@@ -18,7 +18,12 @@ import type { FormContext, PageSources } from '../pages/page-sources.ts';
 import { ownPath } from '../sign-in/guard-pages.ts';
 import { type PageAccess, requireOperator } from '../sign-in/page-access.ts';
 import type { PageEnv } from '../sign-in/visitor.ts';
-import { type FormFields, type FormRequest, readForm, type AcknowledgeFilter } from './read-form.ts';
+import {
+  type FormFields,
+  type FormRequest,
+  readForm,
+  type AcknowledgeFilter,
+} from './read-form.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { labelledFields } from '../../core/answers/unit-fields.ts';
 import { countsText, totalOf } from '../../core/counts.ts';
@@ -38,29 +43,39 @@ interface ActionOptions {
   readonly access: PageAccess;
 }
 
-/** The report of a form, kept because its page may be asked for again. Null: the page of the form shows what became of it. */
+/**
+ * The report of a form, kept because its page may be asked for again. Null: the page of the form
+ * shows what became of it.
+ */
 type Report = { readonly main: Html; readonly returnTo: string } | null;
 
 /** So many forms are remembered, the last ones. */
 const mostKept = 500;
 
 /**
- * Performs what the forms of the pages ask for, as an operator who is signed in. `guardPages` has checked the sender and the
- * session before. The outcome is shown after a redirect, so that reloading does nothing.
+ * Performs what the forms of the pages ask for, as an operator who is signed in. `guardPages` has
+ * checked the sender and the session before. The outcome is shown after a redirect, so that
+ * reloading does nothing.
  */
 export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
   const { access, draining, sources } = options;
   const routes = new Hono<PageEnv>();
   const once = performOnce();
   const show = (context: Context<PageEnv>, title: string, main: Html, returnTo: string): Html =>
-    options.page(context, title, html`${main}<p><a href="${returnTo}">Back to the page</a></p>`, returnTo);
+    options.page(
+      context,
+      title,
+      html`${main}<p><a href="${returnTo}">Back to the page</a></p>`,
+      returnTo,
+    );
   routes.post('/actions', requireOperator, async (context) => {
     const { visitor } = context.var;
     const fields = fieldsOf(await context.req.parseBody({ all: true }));
     const returnTo = ownPath(fields.get('return_to'));
     const form: FormContext = { visitor, returnTo };
     try {
-      if (draining()) throw new OrderSyncError('UNREACHABLE', 'The worker is stopping. Try again when it runs.');
+      if (draining())
+        throw new OrderSyncError('UNREACHABLE', 'The worker is stopping. Try again when it runs.');
       // No name of a token can be that of a part of the program.
       const actor = `page:${visitor.name ?? ''}`;
       if (fields.get('action') === 'reload') {
@@ -69,26 +84,35 @@ export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
       }
       const request = readForm(fields, actor, sources.clock.wallMs());
       const shown = await shownAtOnce(request, options, form);
-      if (shown !== null) return await context.html(show(context, shown.title, shown.main, returnTo));
+      if (shown !== null)
+        return await context.html(show(context, shown.title, shown.main, returnTo));
       const id = fields.get('form') ?? '';
-      if (!/^[\w-]{16}$/.test(id)) throw new OrderSyncError('INVALID_INPUT', 'The form has no id of its own');
+      if (!/^[\w-]{16}$/.test(id))
+        throw new OrderSyncError('INVALID_INPUT', 'The form has no id of its own');
       const report = await once.perform(`${visitor.csrf} ${id}`, async () => {
         const main = await perform(request, fields, options);
         return main === null ? null : { main, returnTo };
       });
-      if (report === null && request.kind === 'command') access.tell(context, doneText(request.command));
+      if (report === null && request.kind === 'command')
+        access.tell(context, doneText(request.command));
       return context.redirect(report === null ? returnTo : `/actions/${id}`, 303);
     } catch (error) {
       if (!(error instanceof OrderSyncError)) throw error;
       const status = error.code === 'UNREACHABLE' ? 503 : statusOf[error.code];
       if (status === undefined) throw error;
-      return await context.html(show(context, 'Not done', refusal(error, fields, options, form), returnTo), status);
+      return await context.html(
+        show(context, 'Not done', refusal(error, fields, options, form), returnTo),
+        status,
+      );
     }
   });
   routes.get('/actions/:id', async (context) => {
     const report = await once.find(`${context.var.visitor.csrf} ${context.req.param('id')}`);
     if (report === null)
-      throw new OrderSyncError('NOT_FOUND', 'This report is not kept any more. The audit log has what was done.');
+      throw new OrderSyncError(
+        'NOT_FOUND',
+        'This report is not kept any more. The audit log has what was done.',
+      );
     return await context.html(show(context, 'What was done', report.main, report.returnTo));
   });
   return routes;
@@ -125,17 +149,24 @@ function fieldsOf(body: Readonly<Record<string, unknown>>): FormFields {
 }
 
 /**
- * A page that is shown without a redirect: a preview changes nothing, and codes are kept nowhere. Null: something is to be
- * done.
+ * A page that is shown without a redirect: a preview changes nothing, and codes are kept nowhere.
+ * Null: something is to be done.
  */
-async function shownAtOnce(request: FormRequest, { sources, perform: send }: ActionOptions, form: FormContext) {
+async function shownAtOnce(
+  request: FormRequest,
+  { sources, perform: send }: ActionOptions,
+  form: FormContext,
+) {
   const { read } = sources;
   if (request.kind === 'command') {
     if (request.command.action !== 'reveal') return null;
     const result = await send(request.command);
     const units = result.kind === 'revealed' ? result.units : [];
     const { reference } = request.command;
-    return { title: 'Delivered codes', main: revealedUnits(reference, units, read.showEntry(reference)) };
+    return {
+      title: 'Delivered codes',
+      main: revealedUnits(reference, units, read.showEntry(reference)),
+    };
   }
   if (request.isConfirmed) return null;
   const main =
@@ -162,7 +193,11 @@ function doneText(command: OperatorCommand): string {
 }
 
 /** Returns what a report says. Null: the page that the form came from shows what became of it. */
-async function perform(request: FormRequest, fields: FormFields, { sources, perform: send }: ActionOptions) {
+async function perform(
+  request: FormRequest,
+  fields: FormFields,
+  { sources, perform: send }: ActionOptions,
+) {
   if (request.kind === 'command') {
     throwIfNothingDone(await send(request.command));
     return null;
@@ -184,7 +219,8 @@ async function perform(request: FormRequest, fields: FormFields, { sources, perf
 /** For one row or one result, the answer "none" is a refusal. */
 function throwIfNothingDone(result: CommandResult): void {
   const [refused] = result.kind === 'acknowledged' ? result.refused : [];
-  if (refused !== undefined) throw new OrderSyncError(refused.code, refused.message, { hint: refused.hint });
+  if (refused !== undefined)
+    throw new OrderSyncError(refused.code, refused.message, { hint: refused.hint });
   if (result.kind === 'results' && result.due === 0) {
     throw new OrderSyncError('NOT_FOUND', 'There is no such result yet.', {
       hint: 'it is written when the order has one',
@@ -193,7 +229,12 @@ function throwIfNothingDone(result: CommandResult): void {
 }
 
 /** Why it was not done, and for an entry what can be done instead, as it is now. */
-function refusal(error: OrderSyncError, fields: FormFields, { sources }: ActionOptions, form: FormContext): Html {
+function refusal(
+  error: OrderSyncError,
+  fields: FormFields,
+  { sources }: ActionOptions,
+  form: FormContext,
+): Html {
   const reference = fields.get('reference');
   const order = reference === undefined ? null : sources.read.showEntry(reference);
   const entry = order?.entries.find((it) => it.reference === reference);
@@ -202,13 +243,21 @@ ${error.hint === undefined ? null : html`<p>${error.hint}</p>`}
 ${entry === undefined ? null : html`<h2>What can be done instead</h2><p><span class="code">${entry.reference}</span> is ${entry.state}.</p>${actionForms.entry(entry, form) ?? html`<p>Nothing can be done to it.</p>`}`}`;
 }
 
-/** How many entries of each state a preview names, and how many rows of the attention list it counts. */
+/**
+ * How many entries of each state a preview names, and how many rows of the attention list it
+ * counts.
+ */
 const shown = 20;
 const mostCounted = 10_000;
 const titles = { retry: 'Retry', hold: 'Hold', release: 'Release', cancel: 'Cancel' } as const;
 
 /** The entries that a bulk command would change, with the form that confirms it. */
-function bulkPreview(order: BulkAction, which: BulkFilter, preview: BulkPreview, context: FormContext): Html {
+function bulkPreview(
+  order: BulkAction,
+  which: BulkFilter,
+  preview: BulkPreview,
+  context: FormContext,
+): Html {
   const { matched, references } = preview;
   if (matched === 0) return html`<p>No entry fits any more.</p>`;
   const { state = '', source = '', code = '', product = '', orders = [], untilMs } = which;
@@ -242,11 +291,16 @@ function acknowledgePreview(
   const counts = read.attentionCounts({ ...filter, canAcknowledge: true }, mostCounted);
   const total = totalOf(counts);
   const kept = totalOf(read.attentionCounts({ ...filter, canAcknowledge: false }, mostCounted));
-  if (total === 0) return html`<p>No row of this list can be acknowledged: each needs a decision.</p>`;
+  if (total === 0)
+    return html`<p>No row of this list can be acknowledged: each needs a decision.</p>`;
   const { kind = '', code = '', subject = '', source = '', beforeMs } = filter;
   const which = { kind, code, subject, source };
   const fields = { action: 'acknowledge', ...which, seen_ms: String(beforeMs), confirmed: 'yes' };
-  const form = { title: `Acknowledge ${total} rows`, what: 'Nothing is bought, sent or cancelled by that.', fields };
+  const form = {
+    title: `Acknowledge ${total} rows`,
+    what: 'Nothing is bought, sent or cancelled by that.',
+    fields,
+  };
   return html`<p>${total} rows would leave the list: ${countsText(counts)}.</p>
 ${kept > 0 ? html`<p>${kept} more need a decision and stay.</p>` : null}
 ${openForm(form, context)}`;
@@ -258,14 +312,20 @@ const customerAdvice =
 const code = (text: string): Html => html`<span class="code">${text}</span>`;
 
 /** Codes in clear. Nothing keeps this page. */
-export function revealedUnits(reference: string, units: readonly Unit[], order: OrderDetail | null): Html {
+export function revealedUnits(
+  reference: string,
+  units: readonly Unit[],
+  order: OrderDetail | null,
+): Html {
   const entry = order?.entries.find((it) => it.reference === reference);
   return html`<p class="warning">The audit log has that you saw them. This page is not kept: to see them again, press "Show the codes" again.</p>
 ${factList([
   ['Entry', code(reference)],
   [
     'Order',
-    entry === undefined ? null : html`${orderLink(order?.source ?? null, order?.orderId ?? null)} line ${entry.lineId}`,
+    entry === undefined
+      ? null
+      : html`${orderLink(order?.source ?? null, order?.orderId ?? null)} line ${entry.lineId}`,
   ],
   ['Asked', entry?.asked ?? null],
   ["Supplier's order", entry?.orderNumber ?? null],

@@ -34,7 +34,10 @@ export type AcknowledgeFilter = Pick<AttentionFilter, 'kind' | 'code' | 'subject
 const named = (fields: FormFields): object => ({ reference: fields.get('reference') });
 const scoped = (fields: FormFields): object => ({ scope: fields.get('scope') });
 
-/** The fields of the commands that a form may ask for, besides actor and reason. Others never come from a page. */
+/**
+ * The fields of the commands that a form may ask for, besides actor and reason. Others never come
+ * from a page.
+ */
 const contents = new Map<string, (fields: FormFields) => object>([
   ...['hold', 'release', 'cancel', 'retry', 'reveal'].map((action) => [action, named] as const),
   [
@@ -55,7 +58,11 @@ const contents = new Map<string, (fields: FormFields) => object>([
 ]);
 
 const resultOf = (fields: FormFields): object => {
-  return { sink: fields.get('sink'), source: fields.get('source'), orderId: fields.get('order_id') };
+  return {
+    sink: fields.get('sink'),
+    source: fields.get('source'),
+    orderId: fields.get('order_id'),
+  };
 };
 
 /**
@@ -70,14 +77,23 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
   if (!Number.isFinite(seenMs)) throw invalid('has no time');
   const [code, source, product] = ['code', 'source', 'product'].map((name) => fields.get(name));
   if (action === 'acknowledge' && !fields.has('id')) {
-    const which = { kind: fields.get('kind'), code, subject: fields.get('subject'), source, beforeMs: seenMs };
+    const which = {
+      kind: fields.get('kind'),
+      code,
+      subject: fields.get('subject'),
+      source,
+      beforeMs: seenMs,
+    };
     return { kind: 'acknowledge', which, actor, isConfirmed };
   }
   if (action === 'bulk') {
     const order = bulkActions.find((it) => it === fields.get('order'));
     const state = entryStates.find((it) => it === fields.get('state'));
     const orders = fields.get('orders')?.split(',').map(Number);
-    if (order === undefined || [state, source, code, product, orders].every((it) => it === undefined)) {
+    if (
+      order === undefined ||
+      [state, source, code, product, orders].every((it) => it === undefined)
+    ) {
       throw invalid('names no action for many entries, or no order was chosen');
     }
     if (orders?.every(Number.isSafeInteger) === false) throw invalid('names an order that is none');
@@ -99,7 +115,9 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
 }
 
 const invalid = (why: string): OrderSyncError =>
-  new OrderSyncError('INVALID_INPUT', `The form ${why}`, { hint: 'open its page again, and repeat what you did' });
+  new OrderSyncError('INVALID_INPUT', `The form ${why}`, {
+    hint: 'open its page again, and repeat what you did',
+  });
 
 /** Absent: the person did not say; none: they know of none. */
 function unitsOf(fields: FormFields): { units?: readonly object[] } {

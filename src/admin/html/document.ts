@@ -4,7 +4,10 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { secretDigest } from '../../ops/callers.ts';
 
-/** Escaped HTML. Only `html` of hono makes it: every value in a template is escaped, unless it is `Html` itself. */
+/**
+ * Escaped HTML. Only `html` of hono makes it: every value in a template is escaped, unless it is
+ * `Html` itself.
+ */
 export type Html = ReturnType<typeof html>;
 
 const folder = join(import.meta.dirname, 'assets');
@@ -19,7 +22,9 @@ type AssetName = keyof typeof types;
 /** Read at the first page, because most runs of the program show none. */
 const kept = new Map<string, { readonly path: string; readonly text: string }>();
 
-/** The path has the digest of the content, so that a browser may keep it and never has an old one. */
+/**
+ * The path has the digest of the content, so that a browser may keep it and never has an old one.
+ */
 function asset(name: AssetName): { readonly path: string; readonly text: string } {
   const known = kept.get(name);
   if (known !== undefined) return known;

@@ -3,16 +3,35 @@ import { entryStates } from '../../core/entry/states.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { attentionKinds } from '../../store/read/attention.ts';
-import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../../store/sqlite/upkeep-results.ts';
+import {
+  upkeepTasks,
+  type UpkeepResult,
+  type UpkeepTask,
+} from '../../store/sqlite/upkeep-results.ts';
 import { newestBackupMs } from '../../store/sqlite/backup.ts';
 import type { Store } from '../../store/store.ts';
 
 import type { ApiClock } from '../../buying/proofs/api-clock.ts';
 import type { BudgetGate } from '../../buying/budget/budget-gate.ts';
-import { type CheckStatus, type HealthCheck, type HealthServer, runChecks } from '../health-server.ts';
-import { callerRefusals, oneOf, other, pauseReasons, scopeKindOf, scopeKinds } from './metric-labels.ts';
+import {
+  type CheckStatus,
+  type HealthCheck,
+  type HealthServer,
+  runChecks,
+} from '../health-server.ts';
+import {
+  callerRefusals,
+  oneOf,
+  other,
+  pauseReasons,
+  scopeKindOf,
+  scopeKinds,
+} from './metric-labels.ts';
 
-/** So many rows of the attention list, and so many results of each sink, are counted: the worker does nothing else meanwhile. */
+/**
+ * So many rows of the attention list, and so many results of each sink, are counted: the worker
+ * does nothing else meanwhile.
+ */
 const mostCounted = 10_000;
 
 /** Where the values come from at each scrape. */
@@ -29,8 +48,12 @@ export interface GaugeSources {
   /** They count callers that were refused before they were known. */
   readonly listeners: () => Readonly<Record<string, Pick<HealthServer, 'refusedCallers'>>>;
   /** Null: the configuration cannot be read again. */
-  readonly reloader: { last(): { readonly succeeded: boolean; readonly succeededAtMs: number } } | null;
-  readonly upkeep: { readonly results: ReadonlyMap<UpkeepTask, Pick<UpkeepResult, 'outcome' | 'doneAtMs'>> };
+  readonly reloader: {
+    last(): { readonly succeeded: boolean; readonly succeededAtMs: number };
+  } | null;
+  readonly upkeep: {
+    readonly results: ReadonlyMap<UpkeepTask, Pick<UpkeepResult, 'outcome' | 'doneAtMs'>>;
+  };
   readonly clock: Pick<Clock, 'wallMs'>;
 }
 
@@ -53,7 +76,9 @@ const families: readonly Family[] = [
     name: 'entries',
     metrics: {
       outbox_entries: ['Entries of the outbox, by state.', 'state'],
-      outbox_oldest_open_seconds: ['How long the oldest entry that is still open has waited; 0: none is open.'],
+      outbox_oldest_open_seconds: [
+        'How long the oldest entry that is still open has waited; 0: none is open.',
+      ],
     },
     read: ({ store: { read }, clock }) => {
       const counts = read.counts();
@@ -68,7 +93,10 @@ const families: readonly Family[] = [
   {
     name: 'attention',
     metrics: {
-      attention: [`Rows of the attention list, by kind; ${mostCounted} are counted at most.`, 'kind'],
+      attention: [
+        `Rows of the attention list, by kind; ${mostCounted} are counted at most.`,
+        'kind',
+      ],
     },
     read: ({ store: { read } }) => {
       const counts = read.attentionCounts({}, mostCounted);
@@ -78,7 +106,10 @@ const families: readonly Family[] = [
   {
     name: 'spending',
     metrics: {
-      spent_today: ['What the API charged since 00:00 UTC, in the unit of the currency.', 'currency'],
+      spent_today: [
+        'What the API charged since 00:00 UTC, in the unit of the currency.',
+        'currency',
+      ],
       refunded_today: ['The cost of orders that ended as refunded since 00:00 UTC.', 'currency'],
     },
     read: ({ store: { read }, clock }) => {
@@ -103,8 +134,12 @@ const families: readonly Family[] = [
       const kinds = pauses.map(({ scope }) => scopeKindOf(scope));
       const reasons = pauses.map(({ reason }) => oneOf(pauseReasons, reason));
       return [
-        ...[...scopeKinds, other].map((kind): Sample => ['paused_scopes', countOf(kinds, kind), { kind }]),
-        ...pauseReasons.map((reason): Sample => ['submission_paused', countOf(reasons, reason), { reason }]),
+        ...[...scopeKinds, other].map(
+          (kind): Sample => ['paused_scopes', countOf(kinds, kind), { kind }],
+        ),
+        ...pauseReasons.map(
+          (reason): Sample => ['submission_paused', countOf(reasons, reason), { reason }],
+        ),
       ];
     },
   },
@@ -113,7 +148,11 @@ const families: readonly Family[] = [
     metrics: {
       rate_limit_used: ['Slots of the budget that are held.', 'key', 'limit'],
       rate_limit_capacity: ['Slots that the budget has.', 'key', 'limit'],
-      rate_limit_wait_seconds: ['How long until the next slot is free; +Inf: after a call in flight.', 'key', 'limit'],
+      rate_limit_wait_seconds: [
+        'How long until the next slot is free; +Inf: after a call in flight.',
+        'key',
+        'limit',
+      ],
       rate_limit_back_off_seconds: ['For how long a key still backs off after a 429.', 'key'],
       rate_limited_responses_total: ['Calls that the API answered with 429.', 'key'],
     },
@@ -134,7 +173,10 @@ const families: readonly Family[] = [
   {
     name: 'results',
     metrics: {
-      results_pending: [`Results that wait for a sink; ${mostCounted} of each are counted at most.`, 'sink'],
+      results_pending: [
+        `Results that wait for a sink; ${mostCounted} of each are counted at most.`,
+        'sink',
+      ],
       sink_paused: ['1: this sink fails, so one result at a time is tried.', 'sink'],
     },
     read: ({ store: { read }, sinks }) => {
@@ -169,19 +211,29 @@ const families: readonly Family[] = [
     name: 'health',
     metrics: { health: ['The checks of /healthz: 0 pass, 1 warn, 2 fail.', 'check'] },
     read: async ({ checks }) =>
-      Object.entries(await runChecks(checks)).map(([check, status]) => ['health', healthValues[status], { check }]),
+      Object.entries(await runChecks(checks)).map(([check, status]) => [
+        'health',
+        healthValues[status],
+        { check },
+      ]),
   },
   {
     name: 'clock',
     metrics: {
-      clock_ahead_seconds: ['How far the clock of this machine is ahead of that of the API; NaN: not known.'],
+      clock_ahead_seconds: [
+        'How far the clock of this machine is ahead of that of the API; NaN: not known.',
+      ],
     },
-    read: ({ apiClock }) => [['clock_ahead_seconds', (apiClock.read().aheadMs ?? Number.NaN) / 1000]],
+    read: ({ apiClock }) => [
+      ['clock_ahead_seconds', (apiClock.read().aheadMs ?? Number.NaN) / 1000],
+    ],
   },
   {
     name: 'config',
     metrics: {
-      config_last_reload_successful: ['0: the last reload was refused, and the configuration before is in use.'],
+      config_last_reload_successful: [
+        '0: the last reload was refused, and the configuration before is in use.',
+      ],
       config_last_reload_success_timestamp_seconds: ['When the configuration in use was read.'],
     },
     read: ({ reloader }) => {
@@ -205,7 +257,11 @@ const families: readonly Family[] = [
     read: ({ listeners }) =>
       Object.entries(listeners()).flatMap(([listener, server]) =>
         callerRefusals.map(
-          (reason): Sample => ['refused_callers_total', server.refusedCallers.get(reason) ?? 0, { listener, reason }],
+          (reason): Sample => [
+            'refused_callers_total',
+            server.refusedCallers.get(reason) ?? 0,
+            { listener, reason },
+          ],
         ),
       ),
   },
@@ -231,9 +287,13 @@ const families: readonly Family[] = [
   },
 ];
 
-const countOf = (texts: readonly string[], text: string): number => texts.filter((it) => it === text).length;
+const countOf = (texts: readonly string[], text: string): number =>
+  texts.filter((it) => it === text).length;
 
-/** Makes the metrics whose values are read at each scrape. Returns how they are read, which never rejects. */
+/**
+ * Makes the metrics whose values are read at each scrape. Returns how they are read, which never
+ * rejects.
+ */
 export function workerGauges(registry: Registry, sources: GaugeSources): () => Promise<void> {
   const failed = new Gauge({
     name: 'order_sync_metrics_reading_failed',
@@ -242,7 +302,9 @@ export function workerGauges(registry: Registry, sources: GaugeSources): () => P
     registers: [registry],
   });
   const readings = families.map(({ name, metrics, read }) => {
-    const made = new Map(Object.entries(metrics).map(([key, [help, ...labels]]) => [key, make(key, help, labels)]));
+    const made = new Map(
+      Object.entries(metrics).map(([key, [help, ...labels]]) => [key, make(key, help, labels)]),
+    );
     const forget = (isUnknown: boolean): void => {
       for (const [key, metric] of made) {
         if ((metrics[key]?.length ?? 0) > 1) metric.reset();

@@ -10,7 +10,9 @@ import { type GaugeSources, workerGauges } from './worker-gauges.ts';
 /** How old an answer may be, in ms: a scraper must not make the worker count all the time. */
 const keptForMs = 1000;
 
-/** Metrics of the library that break the rules for names, which `promtool check metrics` reports. */
+/**
+ * Metrics of the library that break the rules for names, which `promtool check metrics` reports.
+ */
 const misnamed = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -59,10 +61,14 @@ export class WorkerMetrics {
 
   async #read(): Promise<string> {
     if (!this.#watchesProcess) {
-      // Not before somebody wants them: to measure the event loop and the memory costs a little all the time.
+      // Not before somebody wants them: to measure the event loop and the memory costs a little all
+      // the time.
       this.#watchesProcess = true;
       // The utilization of the event loop is removed below: its timer need not run.
-      collectDefaultMetrics({ register: this.#registry, eventLoopUtilizationTimeout: 2_147_483_647 });
+      collectDefaultMetrics({
+        register: this.#registry,
+        eventLoopUtilizationTimeout: 2_147_483_647,
+      });
       for (const name of misnamed) this.#registry.removeSingleMetric(name);
     }
     await this.#readGauges?.();
@@ -96,7 +102,10 @@ const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60];
 
 const counters = {
   lines_accepted: ['Order lines that were accepted for the first time, by source.', 'source'],
-  orders_read_back: ['Orders with lines to buy that read-back brought and no webhook, by source.', 'source'],
+  orders_read_back: [
+    'Orders with lines to buy that read-back brought and no webhook, by source.',
+    'source',
+  ],
   order_files: ['Order files that were read to their end, by outcome.', 'outcome'],
   attempts: [
     'Calls to the API that were made for an entry, by outcome and by the code of the API.',
@@ -115,8 +124,8 @@ const counters = {
 type CounterName = keyof typeof counters;
 
 /**
- * Counts what the parts of the worker report while it runs. `app` gives its methods to them. A label has only values of a
- * closed set, whatever an event brings.
+ * Counts what the parts of the worker report while it runs. `app` gives its methods to them. A
+ * label has only values of a closed set, whatever an event brings.
  */
 class EventMetrics {
   readonly #sources: () => readonly string[];
@@ -157,9 +166,15 @@ class EventMetrics {
   }
 
   attemptEnded({ operation, purpose, outcome, code, durationMs, state }: EndedAttempt): void {
-    this.#count('attempts', { operation, purpose, outcome: oneOf(outcomeRows, outcome), code: codeLabel(code) });
+    this.#count('attempts', {
+      operation,
+      purpose,
+      outcome: oneOf(outcomeRows, outcome),
+      code: codeLabel(code),
+    });
     // The library throws for a value that is no number.
-    if (Number.isFinite(durationMs)) this.#durations.observe({ operation, purpose }, durationMs / 1000);
+    if (Number.isFinite(durationMs))
+      this.#durations.observe({ operation, purpose }, durationMs / 1000);
     if (isFinal(state)) this.#count('entries_settled', { family: familyOf(operation), state });
   }
 
@@ -168,9 +183,12 @@ class EventMetrics {
     this.#count('results_written', { sink, outcome });
   }
 
-  /** Counts of a sink begin with zero when it is configured: the first failure is an increase then. */
+  /**
+   * Counts of a sink begin with zero when it is configured: the first failure is an increase then.
+   */
   knowSinks(sinks: readonly string[]): void {
-    for (const sink of sinks) for (const outcome of deliveryEnds) this.#count('results_written', { sink, outcome }, 0);
+    for (const sink of sinks)
+      for (const outcome of deliveryEnds) this.#count('results_written', { sink, outcome }, 0);
   }
 
   #count(name: CounterName, labels: Readonly<Record<string, string>>, by = 1): void {

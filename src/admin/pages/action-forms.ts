@@ -21,13 +21,21 @@ interface OfferedAction {
 }
 
 /** The id makes a second submit of the same form harmless. */
-function hiddenFields({ visitor, returnTo }: FormContext, fields: OfferedAction['fields']): readonly Html[] {
+function hiddenFields(
+  { visitor, returnTo }: FormContext,
+  fields: OfferedAction['fields'],
+): readonly Html[] {
   const id = randomBytes(12).toString('base64url');
   const hidden = { csrf: visitor.csrf ?? '', return_to: returnTo, form: id, ...fields };
-  return Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+  return Object.entries(hidden).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  );
 }
 
-export function openForm({ title, what, fields, inputs, isPreview = false }: OfferedAction, context: FormContext) {
+export function openForm(
+  { title, what, fields, inputs, isPreview = false }: OfferedAction,
+  context: FormContext,
+) {
   return html`<form class="stack" method="post" action="/actions">
 ${hiddenFields(context, fields)}
 <p>${what}</p>
@@ -49,37 +57,67 @@ function choiceInput(name: string, label: string, choices: readonly string[]): H
 /** The forms of an action that `allowedActions` allows for an entry now. */
 function offersOf(action: EntryActionName, entry: EntryDetail): readonly OfferedAction[] {
   const { reference, state, heldFrom } = entry;
-  const offer = (title: string, what: string, more: Partial<OfferedAction['fields']> = {}, inputs?: Html) => {
-    return { title, what, fields: { action, reference, ...more }, ...(inputs === undefined ? {} : { inputs }) };
+  const offer = (
+    title: string,
+    what: string,
+    more: Partial<OfferedAction['fields']> = {},
+    inputs?: Html,
+  ) => {
+    return {
+      title,
+      what,
+      fields: { action, reference, ...more },
+      ...(inputs === undefined ? {} : { inputs }),
+    };
   };
   switch (action) {
     case 'hold':
       return [offer('Hold', 'It is not sent until somebody releases it.')];
     case 'release':
-      return [offer('Release', `It becomes ${heldFrom ?? 'pending'} again, as before it was held.`)];
+      return [
+        offer('Release', `It becomes ${heldFrom ?? 'pending'} again, as before it was held.`),
+      ];
     case 'cancel':
-      return [offer('Cancel', 'It ends as cancelled: nothing is bought for it, and the shop is told so.')];
+      return [
+        offer('Cancel', 'It ends as cancelled: nothing is bought for it, and the shop is told so.'),
+      ];
     case 'retry': {
       const waits = 'The worker sends it as soon as the budget allows, with the same reference.';
-      const other = 'The worker looks it up now, or sends it again with the same reference: it is not bought twice.';
+      const other =
+        'The worker looks it up now, or sends it again with the same reference: it is not bought twice.';
       return [offer('Retry now', state === 'waiting' ? waits : other)];
     }
     case 'reorder': {
       const what =
         "A new entry takes its place. Its new reference can buy once more, so first look for the old one in the supplier's list of orders. After a correction of a SKU map use `orders reorder --remap`.";
       return [
-        offer('Order again', what, {}, textInput('confirm', `Type the old reference to confirm: ${reference}`, '')),
+        offer(
+          'Order again',
+          what,
+          {},
+          textInput('confirm', `Type the old reference to confirm: ${reference}`, ''),
+        ),
       ];
     }
     case 'resolve': {
       const title = state === 'fulfilled' ? 'Enter the missing units' : 'Resolve';
-      const what = 'You settle it as you found it at the supplier. The shop gets the result, with your name.';
-      return [offer(title, what, {}, resolutionInputs(state === 'fulfilled' ? ['fulfilled'] : resolutions))];
+      const what =
+        'You settle it as you found it at the supplier. The shop gets the result, with your name.';
+      return [
+        offer(
+          title,
+          what,
+          {},
+          resolutionInputs(state === 'fulfilled' ? ['fulfilled'] : resolutions),
+        ),
+      ];
     }
   }
 }
 
-const resolutionInputs = (ends: readonly string[]): Html => html`${choiceInput('as', 'What you found', ends)}
+const resolutionInputs = (
+  ends: readonly string[],
+): Html => html`${choiceInput('as', 'What you found', ends)}
 ${textInput('order_number', "The supplier's number of the order")}
 ${textInput('note', 'A sentence for the result that the shop gets')}
 <label>The delivered units, one code a line<br><textarea name="units" rows="3" maxlength="40000" autocomplete="off"></textarea></label>
@@ -97,16 +135,24 @@ function entryActions(entry: EntryDetail): readonly OfferedAction[] {
 const given = (filter: URLSearchParams, name: string): string => filter.get(name)?.trim() ?? '';
 
 /**
- * The action that is offered for the entries of a list of orders. None where the list is of no state, shop or product, or where
- * its filter says more than a command can.
+ * The action that is offered for the entries of a list of orders. None where the list is of no
+ * state, shop or product, or where its filter says more than a command can.
  */
 function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
-  const [state = '', source = '', product = ''] = ['state', 'source', 'product'].map((name) => given(filter, name));
+  const [state = '', source = '', product = ''] = ['state', 'source', 'product'].map((name) =>
+    given(filter, name),
+  );
   const isMore = ['search', 'attention', 'from', 'to'].some((name) => given(filter, name) !== '');
   if (isMore || [state, source, product].every((it) => it === '')) return [];
-  const choices = bulkActions.filter((action) => state === '' || statesFor(action).some((it) => it === state));
+  const choices = bulkActions.filter(
+    (action) => state === '' || statesFor(action).some((it) => it === state),
+  );
   if (choices.length === 0) return [];
-  const of = [state && `in the state ${state}`, source && `of the shop ${source}`, product && `of ${product}`];
+  const of = [
+    state && `in the state ${state}`,
+    source && `of the shop ${source}`,
+    product && `of ${product}`,
+  ];
   return [
     {
       title: 'Decide on all of them',
@@ -124,7 +170,14 @@ function attentionListActions(filter: URLSearchParams): readonly OfferedAction[]
   const fields = Object.fromEntries(names.map((name) => [name, given(filter, name)]));
   const what =
     'Shows first how many rows of this list, as it is filtered, need no decision any more and would leave it.';
-  return [{ title: 'Acknowledge all of them', what, fields: { action: 'acknowledge', ...fields }, isPreview: true }];
+  return [
+    {
+      title: 'Acknowledge all of them',
+      what,
+      fields: { action: 'acknowledge', ...fields },
+      isPreview: true,
+    },
+  ];
 }
 
 /** One decision for all rows with the same cause. */
@@ -140,7 +193,14 @@ function groupActions(group: AttentionGroup, source = ''): readonly OfferedActio
   const order = kind === 'needs_review' ? 'retry' : kind === 'held' ? 'release' : null;
   if (order === null) return [];
   const fields = { action: 'bulk', order, state: kind, code, product: subject, source };
-  return [{ title: `${order === 'retry' ? 'Retry' : 'Release'} all ${count}`, what: preview, fields, isPreview: true }];
+  return [
+    {
+      title: `${order === 'retry' ? 'Retry' : 'Release'} all ${count}`,
+      what: preview,
+      fields,
+      isPreview: true,
+    },
+  ];
 }
 
 function pauseAction(scopes: readonly string[]): OfferedAction {
@@ -159,9 +219,15 @@ const resumeAction = (scope: string): OfferedAction => ({
   fields: { action: 'resume', scope },
 });
 
-function attentionActions({ id, kind, scope, canAcknowledge }: Attention): readonly OfferedAction[] {
+function attentionActions({
+  id,
+  kind,
+  scope,
+  canAcknowledge,
+}: Attention): readonly OfferedAction[] {
   const what = 'The row leaves the attention list. Nothing is bought, sent or cancelled by that.';
-  if (canAcknowledge) return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
+  if (canAcknowledge)
+    return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
   // A sink is resumed by its next delivery, not by a person.
   return kind === 'pause' && scope !== null && id === `pause:${scope}` ? [resumeAction(scope)] : [];
 }
@@ -184,25 +250,38 @@ ${openForm(action, context)}</details>`,
   )}</div>`;
 }
 
-/** The forms for what a person may decide; null: there is nothing to decide, or the visitor is no operator. */
+/**
+ * The forms for what a person may decide; null: there is nothing to decide, or the visitor is no
+ * operator.
+ */
 export const actionForms = {
   entry: (entry: EntryDetail, context: FormContext) => forms(entryActions(entry), context),
   attention: (row: Attention, context: FormContext) => forms(attentionActions(row), context),
   attentionGroup: (group: AttentionGroup, source: string | undefined, context: FormContext) =>
     forms(groupActions(group, source), context),
-  attentionList: (filter: URLSearchParams, context: FormContext) => forms(attentionListActions(filter), context),
+  attentionList: (filter: URLSearchParams, context: FormContext) =>
+    forms(attentionListActions(filter), context),
   /** The list as it is for a visitor who may only look. */
-  selection: (list: Html, context: FormContext) => (mayDecide(context) ? selectionForm(list, context) : list),
+  selection: (list: Html, context: FormContext) =>
+    mayDecide(context) ? selectionForm(list, context) : list,
   /** For the orders that a list shows, all pages of it. */
-  orderList: (filter: URLSearchParams, context: FormContext) => forms(orderListActions(filter), context),
+  orderList: (filter: URLSearchParams, context: FormContext) =>
+    forms(orderListActions(filter), context),
   pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),
   reload: (places: Html, context: FormContext) => {
     const what = html`${places}<br>Write the new key there first. The worker then reads its configuration and all files of secrets again; with a mistake in them, nothing changes.`;
-    return forms([{ title: 'Reload the configuration', what, fields: { action: 'reload' }, isPreview: true }], context);
+    return forms(
+      [{ title: 'Reload the configuration', what, fields: { action: 'reload' }, isPreview: true }],
+      context,
+    );
   },
   /** @param scopes that are suggested */
   queue: (scopes: readonly string[], context: FormContext) => forms([pauseAction(scopes)], context),
-  delivery: (sink: string, { source, orderId }: Pick<OrderDetail, 'source' | 'orderId'>, context: FormContext) => {
+  delivery: (
+    sink: string,
+    { source, orderId }: Pick<OrderDetail, 'source' | 'orderId'>,
+    context: FormContext,
+  ) => {
     const what = `${sink} gets the same result once more. Nothing is bought.`;
     const fields = { action: 'rewrite_results', sink, source, order_id: orderId };
     return forms([{ title: 'Deliver again', what, fields }], context);

@@ -2,7 +2,12 @@ import { html } from 'hono/html';
 import { countsText } from '../../core/counts.ts';
 import { clientActionFor } from '../../core/answers/wholesale-errors.ts';
 import { attentionActions, whatToDo, type AttentionAction } from '../../core/operator/attention.ts';
-import { placeOf, type Attention, type AttentionFilter, type AttentionGroup } from '../../store/read/attention.ts';
+import {
+  placeOf,
+  type Attention,
+  type AttentionFilter,
+  type AttentionGroup,
+} from '../../store/read/attention.ts';
 import type { Page } from '../../store/read/page.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { callTexts } from '../entry-text.ts';
@@ -37,13 +42,20 @@ const attentionFilter = (url: URL): AttentionFilter => ({
   source: asked(url, 'source'),
 });
 
-/** Everything that needs a person by its cause; the rows of one cause where the address names it. */
+/**
+ * Everything that needs a person by its cause; the rows of one cause where the address names it.
+ */
 export function attentionPage({ read, clock }: PageSources, context: FormContext, url: URL): Html {
   const filter = attentionFilter(url);
   const { source, ...cause } = filter;
   const isOpened = Object.values(cause).some((value) => value !== undefined);
   const list = isOpened
-    ? attentionRows(read.attentionPage(filter, { limit: shownRows, after: asked(url, 'after') }), context, clock, url)
+    ? attentionRows(
+        read.attentionPage(filter, { limit: shownRows, after: asked(url, 'after') }),
+        context,
+        clock,
+        url,
+      )
     : attentionGroups(
         read.attentionGroups(filter, { limit: shownRows, atMost: mostCounted }),
         context,
@@ -56,7 +68,10 @@ ${list}
 ${actionForms.attentionList(url.searchParams, context)}`;
 }
 
-/** The causes, each with its number of rows and one decision for all of them. @param source only those of this shop */
+/**
+ * The causes, each with its number of rows and one decision for all of them. @param source only
+ * those of this shop
+ */
 export function attentionGroups(
   found: readonly AttentionGroup[],
   context: FormContext,
@@ -67,7 +82,9 @@ export function attentionGroups(
   const rows = found.map((group) => {
     const { id, kind, code, subject, count, sources } = group;
     const path =
-      count === 1 ? reviewPath(id) : `/attention${listOf({ kind, code, subject: subject ?? undefined, source })}`;
+      count === 1
+        ? reviewPath(id)
+        : `/attention${listOf({ kind, code, subject: subject ?? undefined, source })}`;
     return [
       html`<a href="${path}">${count} × ${code}</a> ${subject ?? (count === 1 ? orderLink(group.source, group.orderId) : null)}${sources > 1 ? ` in ${sources} shops` : null}${kind === code ? null : html` <span class="faint">${kind}</span>`}`,
       timeText(group.since, nowMs),
@@ -103,7 +120,10 @@ ${paging(url, next)}`;
 /** The message; the code stands in the cause. */
 const happened = ({ code, message }: Attention): Html => longText(message ?? code, 140);
 
-/** What the pages call an action that they have: a button in quotes. Any other is named as its command. */
+/**
+ * What the pages call an action that they have: a button in quotes. Any other is named as its
+ * command.
+ */
 const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
   ack: '"Acknowledge"',
   cancel: '"Cancel"',
@@ -118,10 +138,13 @@ const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
 };
 
 /**
- * The advice for a row of the attention list, beginning with the supplier's advice about its error. It names buttons where the
- * visitor has them, else commands.
+ * The advice for a row of the attention list, beginning with the supplier's advice about its error.
+ * It names buttons where the visitor has them, else commands.
  */
-export function adviceText({ kind, code, reason, whatToDo: byCommands }: Attention, context: FormContext): string {
+export function adviceText(
+  { kind, code, reason, whatToDo: byCommands }: Attention,
+  context: FormContext,
+): string {
   const advice = mayDecide(context)
     ? whatToDo(reason, (action) => onPages[action] ?? `\`${attentionActions[action]}\``)
     : byCommands;
@@ -129,7 +152,10 @@ export function adviceText({ kind, code, reason, whatToDo: byCommands }: Attenti
   return bySupplier === null ? advice : `the supplier advises: "${bySupplier}" Otherwise ${advice}`;
 }
 
-/** One row of the attention list with its evidence, what may be decided, and the way to the next row. */
+/**
+ * One row of the attention list with its evidence, what may be decided, and the way to the next
+ * row.
+ */
 export function reviewPage(sources: PageSources, context: FormContext, url: URL): Html {
   const { read, clock } = sources;
   const id = asked(url, 'id') ?? '';
@@ -139,13 +165,17 @@ export function reviewPage(sources: PageSources, context: FormContext, url: URL)
   const list = listOf(attentionFilter(url));
   const links = html`<nav class="paging" aria-label="Attention list"><a href="/attention${list}">The list</a>
 ${next === undefined ? html`<span class="faint">This is the last row.</span>` : html`<a href="${reviewPath(next.id, list)}" rel="next">Next: ${next.kind} ${next.scope ?? [next.source, next.orderId].filter(Boolean).join('/')}</a>`}</nav>`;
-  if (row === undefined) return html`<p class="good">"${id}" is not in the attention list any more.</p>${links}`;
+  if (row === undefined)
+    return html`<p class="good">"${id}" is not in the attention list any more.</p>${links}`;
   const { source, orderId, lineId } = row;
   const order = source === null || orderId === null ? null : read.showOrder(source, orderId);
   return html`${factList([
     ['What', `${row.kind}: ${row.code}`],
     ['Since', timeText(row.since, clock.wallMs())],
-    ['Concerns', row.scope ?? html`${orderLink(source, orderId)}${lineId === null ? null : ` line ${lineId}`}`],
+    [
+      'Concerns',
+      row.scope ?? html`${orderLink(source, orderId)}${lineId === null ? null : ` line ${lineId}`}`,
+    ],
     ['Holds up', row.holdsUp],
   ])}
 ${row.message ? html`<p class="problem">${longText(row.message, 1000)}</p>` : null}
@@ -155,10 +185,17 @@ ${order === null ? null : section('evidence', 'Evidence', evidence(row, order, s
 ${links}`;
 }
 
-function evidence(row: Attention, order: OrderDetail, sources: PageSources, context: FormContext): Html {
+function evidence(
+  row: Attention,
+  order: OrderDetail,
+  sources: PageSources,
+  context: FormContext,
+): Html {
   // A line that was not accepted has no entry; entries of other lines do not matter here.
   const isRefused = row.id.startsWith('line:');
-  const entries = order.entries.filter(({ reference }) => row.reference === null || reference === row.reference);
+  const entries = order.entries.filter(
+    ({ reference }) => row.reference === null || reference === row.reference,
+  );
   return html`${isRefused ? notAccepted(order) : entries.map((entry) => html`${entryCard(entry, sources, context)}${callTable(entry, sources)}`)}
 <p><a href="${orderPath(order.source, order.orderId)}">The whole order</a></p>`;
 }
@@ -170,12 +207,17 @@ function callTable({ reference, attempts }: EntryDetail, { clock }: PageSources)
     const openedAt = timeText(call.openedAt, clock.wallMs());
     return [call.number, openedAt, call.purpose, outcome, httpStatus, took, longText(answer)];
   });
-  return table(`Calls for ${reference}`, ['Call', 'Opened', 'Purpose', 'Outcome', 'HTTP', 'Took', 'Answer'], rows);
+  return table(
+    `Calls for ${reference}`,
+    ['Call', 'Opened', 'Purpose', 'Outcome', 'HTTP', 'Took', 'Answer'],
+    rows,
+  );
 }
 
 /** The filter of the list, as it stands in the address. */
 function listOf(filter: AttentionFilter): string {
   const values = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) if (value !== undefined) values.set(name, String(value));
+  for (const [name, value] of Object.entries(filter))
+    if (value !== undefined) values.set(name, String(value));
   return values.size === 0 ? '' : `?${values.toString()}`;
 }

@@ -23,11 +23,20 @@ const links = [
 
 /**
  * A whole page with this title and content.
- * @param formOf where a page about what became of a form leads back to: the page of the form. It does not refresh itself
+ * @param formOf where a page about what became of a form leads back to: the page of the form. It
+ * does not refresh itself
  */
-export type ShowPage = (context: Context<PageEnv>, title: string, main: Html, formOf?: string) => Html;
+export type ShowPage = (
+  context: Context<PageEnv>,
+  title: string,
+  main: Html,
+  formOf?: string,
+) => Html;
 
-/** What every page shows around its content: which worker it is of, who looks, why nothing is bought, and the links to other pages. */
+/**
+ * What every page shows around its content: which worker it is of, who looks, why nothing is
+ * bought, and the links to other pages.
+ */
 export function pageLayout(sources: PageSources): ShowPage {
   const { instance, environment, version, clock } = sources;
   const attention = keptAnswer(() => attentionCount(sources), keptForMs, clock);
@@ -64,14 +73,22 @@ ${main}
   };
 }
 
-function navigationLink([path, text]: (typeof links)[number], here: string, attention: string): Html {
+function navigationLink(
+  [path, text]: (typeof links)[number],
+  here: string,
+  attention: string,
+): Html {
   const isHere = new RegExp(path === '/' ? '^/(?:[?]|$)' : `^${path}(?:[/?]|$)`).test(here);
-  const count = path === '/attention' && attention !== '0' ? html` <span class="count">${attention}</span>` : null;
+  const count =
+    path === '/attention' && attention !== '0'
+      ? html` <span class="count">${attention}</span>`
+      : null;
   return html`<li><a href="${path}"${isHere ? html` aria-current="page"` : null}>${text}${count}</a></li>`;
 }
 
 function signedIn({ name, role, csrf }: Visitor): Html {
-  if (csrf === null) return html`<p class="visitor">Read only: there are no <code>admin.tokens</code></p>`;
+  if (csrf === null)
+    return html`<p class="visitor">Read only: there are no <code>admin.tokens</code></p>`;
   return html`<form class="visitor" method="post" action="/sign-out">
 <input type="hidden" name="csrf" value="${csrf}">
 <span>${name} (${role})</span> <button type="submit" class="plain">Sign out</button>

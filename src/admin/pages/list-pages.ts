@@ -23,7 +23,10 @@ import { keyPlaces, pausedSinks } from './paused-sections.ts';
 
 const shownRows = 40;
 
-/** The decisions of people, the last one first; those of the worker and of shops where the address asks for them. */
+/**
+ * The decisions of people, the last one first; those of the worker and of shops where the address
+ * asks for them.
+ */
 export function auditPage({ read, clock }: PageSources, url: URL): Html {
   const [actor, action, subject] = ['actor', 'action', 'subject'].map((name) => asked(url, name));
   const byPeople = asked(url, 'who') !== 'all' && actor === undefined && action === undefined;
@@ -52,7 +55,10 @@ ${paging(url, next)}`;
 
 const fingerprintLength = 8;
 
-/** The configuration in use: every value and where it came from. A secret is shown as the beginning of its digest. */
+/**
+ * The configuration in use: every value and where it came from. A secret is shown as the beginning
+ * of its digest.
+ */
 export function configPage(sources: PageSources, context: FormContext, url: URL): Html {
   const inUse = sources.configInUse();
   if (inUse === null)
@@ -94,9 +100,20 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
       ? null
       : actionForms.delivery(row.sink, { source: row.source, orderId: row.orderId }, context),
   ]);
-  const caption = isOpen ? 'Results that are tried, the next one first' : 'Results that were given up';
-  const header = ['Order or file', 'Sink', 'Tries', 'Last error', isOpen ? 'Tried next' : 'Given up', 'Decide'];
-  const noRows = isOpen ? 'No result waits: every sink has what it should have.' : 'No delivery was given up.';
+  const caption = isOpen
+    ? 'Results that are tried, the next one first'
+    : 'Results that were given up';
+  const header = [
+    'Order or file',
+    'Sink',
+    'Tries',
+    'Last error',
+    isOpen ? 'Tried next' : 'Given up',
+    'Decide',
+  ];
+  const noRows = isOpen
+    ? 'No result waits: every sink has what it should have.'
+    : 'No delivery was given up.';
   return html`${filterForm(url, {
     status: ['Show', ['open', 'those that are tried'], ['given_up', 'those that were given up']],
     sink: 'Sink, for example folder',
@@ -148,10 +165,26 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
     timeText(order.receivedAt, nowMs),
   ]);
   const facets = entryStates.filter((state) => counts[state] > 0);
-  return html`${filterForm(url, {
+  return html`${filterOfOrders(url, read.sources())}
+<ul class="counts" aria-label="Entries by state">${facets.map((state) => {
+    const isChosen = chosen === state;
+    const path = addressWith(url, { state: isChosen ? null : state, before: null });
+    return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${stateMark(state)}</a></li>`;
+  })}</ul>
+${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : actionForms.selection(table('Orders', ['Order', 'Entries', 'Product', 'Customer', 'Charged', 'Received'], rows), context)}
+${paging(url, next, 'before')}
+${actionForms.orderList(url.searchParams, context)}`;
+}
+
+function filterOfOrders(url: URL, sources: readonly string[]): Html {
+  return filterForm(url, {
     search: 'Search (id, number, SKU, e-mail, code or its end)',
-    source: ['Shop', ['', 'every shop'], ...read.sources().map((source) => [source, source] as const)],
-    state: ['With an entry that is', ['', 'in any state'], ...entryStates.map((state) => [state, state] as const)],
+    source: ['Shop', ['', 'every shop'], ...sources.map((source) => [source, source] as const)],
+    state: [
+      'With an entry that is',
+      ['', 'in any state'],
+      ...entryStates.map((state) => [state, state] as const),
+    ],
     product: 'Product: a variant or a plan',
     from: 'From day (UTC)',
     to: 'To day (UTC)',
@@ -162,13 +195,5 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
       ['amount', 'largest amount first, of the last 5,000'],
     ],
     attention: ['Attention', ['', 'all orders'], ['1', 'only those that need a person']],
-  })}
-<ul class="counts" aria-label="Entries by state">${facets.map((state) => {
-    const isChosen = chosen === state;
-    const path = addressWith(url, { state: isChosen ? null : state, before: null });
-    return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${stateMark(state)}</a></li>`;
-  })}</ul>
-${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : actionForms.selection(table('Orders', ['Order', 'Entries', 'Product', 'Customer', 'Charged', 'Received'], rows), context)}
-${paging(url, next, 'before')}
-${actionForms.orderList(url.searchParams, context)}`;
+  });
 }

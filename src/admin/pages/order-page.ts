@@ -10,12 +10,29 @@ import { errorText, eventText, stateText, suppliersAdvice } from '../entry-text.
 import type { Html } from '../html/document.ts';
 import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
-import { asked, factList, longText, paging, reviewPath, section, table, timeText } from './parts.ts';
+import {
+  asked,
+  factList,
+  longText,
+  paging,
+  reviewPath,
+  section,
+  table,
+  timeText,
+} from './parts.ts';
 
 const shownEvents = 200;
 
-/** Everything about one order: the request, its outcome, its events in order, and the possible decisions. */
-export function orderPage(sources: PageSources, order: OrderDetail, context: FormContext, url: URL): Html {
+/**
+ * Everything about one order: the request, its outcome, its events in order, and the possible
+ * decisions.
+ */
+export function orderPage(
+  sources: PageSources,
+  order: OrderDetail,
+  context: FormContext,
+  url: URL,
+): Html {
   const { read, clock } = sources;
   const nowMs = clock.wallMs();
   const { document } = read.resultDocument(order.id);
@@ -23,7 +40,10 @@ export function orderPage(sources: PageSources, order: OrderDetail, context: For
   const needPerson = new Set(read.attention(ids.length, { ids }).map(({ id }) => id));
   const events = read.timeline(order.id, { limit: shownEvents, after: asked(url, 'after') });
   return html`${factList([
-    ['Shop', html`<a href="/orders?source=${encodeURIComponent(order.source)}">${order.source}</a>`],
+    [
+      'Shop',
+      html`<a href="/orders?source=${encodeURIComponent(order.source)}">${order.source}</a>`,
+    ],
     ['Result', document.state],
     ['Lines', lineCounts(document)],
     ['Received', timeText(order.receivedAt, nowMs)],
@@ -70,7 +90,10 @@ ${actionForms.entry(entry, context) ?? html`<p class="faint">May be decided: ${a
 
 /** The next step of an entry for which nobody has to do anything. */
 function expectedText({ state, mayBeBought, pausedBy }: EntryDetail): Html | null {
-  const when = pausedBy.length === 0 ? 'The worker sends it by itself' : 'The worker sends it when nothing holds it up';
+  const when =
+    pausedBy.length === 0
+      ? 'The worker sends it by itself'
+      : 'The worker sends it when nothing holds it up';
   if ((state === 'pending' || state === 'waiting') && !mayBeBought)
     return html`<p>Nothing of it is bought yet. ${when}, with the same reference each time, so it is not bought twice.</p>`;
   if (state !== 'unknown') return null;
@@ -85,7 +108,9 @@ function reviewLink({ reference }: EntryDetail, needPerson: ReadonlySet<string>)
 
 /** `3: 1 fulfilled, 1 rejected, 1 not accepted`. */
 function lineCounts({ lines }: Pick<ResultDocument, 'lines'>): string {
-  const byState = Map.groupBy(lines, ({ state, entries }) => (entries.length === 0 ? 'not accepted' : state));
+  const byState = Map.groupBy(lines, ({ state, entries }) =>
+    entries.length === 0 ? 'not accepted' : state,
+  );
   return `${lines.length}: ${countsText(Object.fromEntries([...byState].map(([state, of]) => [state, of.length])))}`;
 }
 
@@ -99,7 +124,9 @@ function nextText({ nextAttemptAt, nextStep, pausedBy }: EntryDetail, nowMs: num
 export function notAccepted({ source, rejections }: OrderDetail): Html | null {
   if (rejections.length === 0) return null;
   const rows = rejections.map(({ lineNumber, lineId, code, field, rule, value }) => [
-    [lineId, lineNumber === null ? null : `line ${lineNumber} of the file`].filter((text) => text !== null).join(', '),
+    [lineId, lineNumber === null ? null : `line ${lineNumber} of the file`]
+      .filter((text) => text !== null)
+      .join(', '),
     code,
     longText(`${field ?? 'line'} ${rule}`),
     value === null ? null : longText(value),
@@ -119,7 +146,9 @@ function deliveryTable(
     return html`<p>${state === 'in_progress' ? 'There is no result yet.' : 'No sink takes the results of this shop.'}</p>`;
   const file = read.resultFile(order);
   const rows = order.deliveries.map((delivery) => [
-    delivery.sink === folderSinkName ? html`${delivery.sink}: <span class="code">${file}</span>` : delivery.sink,
+    delivery.sink === folderSinkName
+      ? html`${delivery.sink}: <span class="code">${file}</span>`
+      : delivery.sink,
     deliveryText(delivery, clock.wallMs()),
     delivery.lastError === null ? null : longText(delivery.lastError),
     actionForms.delivery(delivery.sink, order, context),
@@ -138,7 +167,8 @@ function shopData({ metadata, lines }: ResultDocument): Html {
   const extras = lines.flatMap(({ line_id, extra = {} }) =>
     Object.keys(extra).length > 0 ? [{ line_id, extra }] : [],
   );
-  if (Object.keys(metadata).length === 0 && extras.length === 0) return html`<p>The shop sent nothing else along.</p>`;
+  if (Object.keys(metadata).length === 0 && extras.length === 0)
+    return html`<p>The shop sent nothing else along.</p>`;
   const shown = { metadata, ...(extras.length === 0 ? {} : { lines: extras }) };
   return html`<details><summary>Show it: it may name the customer</summary><pre class="text">${JSON.stringify(shown, null, 2)}</pre></details>`;
 }
@@ -159,7 +189,9 @@ function timelineTable(events: readonly TimelineEvent[], nowMs: number): Html {
     timeText(event.at, nowMs),
     kindTexts[event.kind] ?? event.kind,
     longText(subjectOf(event)),
-    event.reference === null ? null : html`<a class="code" href="#${event.reference}">${event.reference}</a>`,
+    event.reference === null
+      ? null
+      : html`<a class="code" href="#${event.reference}">${event.reference}</a>`,
     html`${eventText(event)}${event.message ? html` <q>${longText(event.message)}</q>` : null}`,
   ]);
   return table('Timeline', ['When', 'What', 'Which', 'Entry', 'Details'], rows);

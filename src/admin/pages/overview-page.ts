@@ -13,8 +13,15 @@ import { finalStates } from '../../core/entry/states.ts';
 const shownCauses = 10;
 const mostCounted = 10_000;
 
-/** The answers to what a person asks first, then what needs one, what is paused, and the progress of the worker. */
-export function overviewPage(sources: PageSources, context: FormContext, troubles: readonly string[]): Html {
+/**
+ * The answers to what a person asks first, then what needs one, what is paused, and the progress of
+ * the worker.
+ */
+export function overviewPage(
+  sources: PageSources,
+  context: FormContext,
+  troubles: readonly string[],
+): Html {
   const { read, clock } = sources;
   const nowMs = clock.wallMs();
   const queue = sources.explainQueue();
@@ -38,8 +45,15 @@ ${spentSection(sources)}
 ${overviewCharts(sources)}`;
 }
 
-/** Is anything wrong and since when, is anything bought, what was spent today, and what is still open. */
-function firstAnswers({ read, clock }: PageSources, groups: readonly AttentionGroup[], queue: QueueExplanation): Html {
+/**
+ * Is anything wrong and since when, is anything bought, what was spent today, and what is still
+ * open.
+ */
+function firstAnswers(
+  { read, clock }: PageSources,
+  groups: readonly AttentionGroup[],
+  queue: QueueExplanation,
+): Html {
   const nowMs = clock.wallMs();
   const waiting = groups.reduce((sum, { count }) => sum + count, 0);
   const [oldest = null] = groups.map(({ since }) => since).toSorted((a, b) => a.localeCompare(b));
@@ -80,7 +94,12 @@ const answerCard = (title: string, meaning: string, answer: Html, more: Html | n
 
 /** When everything is sent. */
 function allSentText(queue: QueueExplanation, nowMs: number): Html {
-  const { to_send: toSend, to_send_paused: paused, to_send_waiting: waiting, drained_at: drained } = queue;
+  const {
+    to_send: toSend,
+    to_send_paused: paused,
+    to_send_waiting: waiting,
+    drained_at: drained,
+  } = queue;
   if (toSend === 0) return html`nothing waits to be sent`;
   const rest = paused + waiting > 0 ? 'the rest of them' : 'all';
   return html`${toSend} to send; ${rest} sent ${drained === null ? 'at a time not known' : timeText(drained, nowMs)}`;
@@ -95,7 +114,13 @@ function lastPause({ read }: PageSources, nowMs: number): Html | null {
 
 function queueFacts(queue: QueueExplanation, nowMs: number): Html {
   const { limits, keys, outcome_unknown: unknown } = queue;
-  const rows = keys.map((key) => [key.name, key.state, timeText(key.until, nowMs), key.orders_used, key.requests_used]);
+  const rows = keys.map((key) => [
+    key.name,
+    key.state,
+    timeText(key.until, nowMs),
+    key.orders_used,
+    key.requests_used,
+  ]);
   return html`<p>Outcome unknown: ${unknown}${unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}.</p>
 <div class="gauges">${limits.map(
     ({ limit, used, capacity, next_free_at: nextFreeAt }) => html`<div class="gauge">
@@ -112,7 +137,10 @@ interface Columns {
   readonly labels: readonly string[];
 }
 
-/** Numbers by their name, one for each column; null: there is none. At most three names; they lie on top of each other. */
+/**
+ * Numbers by their name, one for each column; null: there is none. At most three names; they lie on
+ * top of each other.
+ */
 type Series = Readonly<Record<string, readonly (number | null)[]>>;
 
 const width = 300;
@@ -123,13 +151,25 @@ const top = 6;
 const plotWidth = width - left - 4;
 const plotHeight = height - bottom - top;
 
-/** A chart as a picture with a title, and the same numbers as a table. @param unit of the numbers, for example `seconds` */
-function chart(title: string, unit: string, { name: column, labels }: Columns, series: Series): Html {
+/**
+ * A chart as a picture with a title, and the same numbers as a table. @param unit of the numbers,
+ * for example `seconds`
+ */
+function chart(
+  title: string,
+  unit: string,
+  { name: column, labels }: Columns,
+  series: Series,
+): Html {
   const names = Object.keys(series);
   const values = Object.values(series);
-  const most = niceMost(Math.max(1, ...labels.map((_, at) => values.reduce((sum, of) => sum + (of[at] ?? 0), 0))));
+  const most = niceMost(
+    Math.max(1, ...labels.map((_, at) => values.reduce((sum, of) => sum + (of[at] ?? 0), 0))),
+  );
   const y = (value: number): number => round(top + plotHeight * (1 - value / most));
-  const summary = names.map((name) => `${name}: ${series[name]?.at(-1) ?? 'none'} in the last column`).join('; ');
+  const summary = names
+    .map((name) => `${name}: ${series[name]?.at(-1) ?? 'none'} in the last column`)
+    .join('; ');
   const rows = labels.map((label, at) => [label, ...values.map((of) => of[at] ?? null)]);
   return html`<figure class="chart"><figcaption><strong>${title}</strong> <span class="faint">${unit}</span>
 ${names.map((name, at) => html`<span class="key series-${at}">${name}</span> `)}</figcaption>
@@ -146,7 +186,12 @@ ${labels.map((_, at) => bars(values, at, plotWidth / labels.length, y))}
 }
 
 /** The bars of one column, on top of each other. */
-function bars(values: readonly Series[string][], at: number, step: number, y: (value: number) => number) {
+function bars(
+  values: readonly Series[string][],
+  at: number,
+  step: number,
+  y: (value: number) => number,
+) {
   let below = 0;
   return values.map((of, index) => {
     const value = of[at] ?? 0;
@@ -173,7 +218,10 @@ const spendingDays = 7;
 /** The events of the last day, by hour. */
 function overviewCharts({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
-  const hours = read.hourStatistics({ fromMs: nowMs - (shownHours - 1) * hourMs, untilMs: nowMs + 1 });
+  const hours = read.hourStatistics({
+    fromMs: nowMs - (shownHours - 1) * hourMs,
+    untilMs: nowMs + 1,
+  });
   const byHour = { name: 'Hour (UTC)', labels: hours.map(({ hour }) => hour.slice(11, 16)) };
   const others = finalStates.filter((state) => !['fulfilled', 'rejected'].includes(state));
   const charts = html`<div class="charts">
@@ -197,7 +245,10 @@ ${chart('Calls', 'calls an hour', byHour, {
 /** Spending by day and balance. */
 function spentSection({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
-  const days = read.spending({ fromMs: nowMs - (spendingDays - 1) * 24 * hourMs, untilMs: nowMs + 1 });
+  const days = read.spending({
+    fromMs: nowMs - (spendingDays - 1) * 24 * hourMs,
+    untilMs: nowMs + 1,
+  });
   const today = isoTime(nowMs).slice(0, 10);
   const rows = days.map(({ day, currency, orders, spent, refunded }) => {
     return [day === today ? `${day} (today)` : day, currency, orders, spent, refunded];

@@ -16,12 +16,18 @@ import { orderPath } from './parts.ts';
 interface PageOptions {
   readonly sources: PageSources;
   readonly access: PageAccess;
-  /** Makes the routes of forms, whose pages look like the others. They run after the checks of `guardPages`. */
+  /**
+   * Makes the routes of forms, whose pages look like the others. They run after the checks of
+   * `guardPages`.
+   */
   readonly actions?: (show: ShowPage) => Hono<PageEnv>;
   readonly logger: Logger;
 }
 
-/** The pages. They check every path that is not taken yet, so they come after all other routes of the address. */
+/**
+ * The pages. They check every path that is not taken yet, so they come after all other routes of
+ * the address.
+ */
 export function pageRoutes({ sources, access, actions, logger }: PageOptions): Hono<PageEnv> {
   const routes = new Hono<PageEnv>();
   const show = pageLayout(sources);
@@ -30,7 +36,9 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
   addPages(routes, sources, show);
   if (actions !== undefined) routes.route('/', actions(show));
   routes.get('*', (context) =>
-    wantsPage(context) ? context.html(refusedPage('There is no such page.'), 404) : context.notFound(),
+    wantsPage(context)
+      ? context.html(refusedPage('There is no such page.'), 404)
+      : context.notFound(),
   );
   routes.onError((error, context) => {
     const code = error instanceof OrderSyncError ? error.code : null;
@@ -71,15 +79,22 @@ function addPages(routes: Hono<PageEnv>, sources: PageSources, show: ShowPage): 
   routes.get('/orders/:source/:orderId', (context) => {
     const { source, orderId } = context.req.param();
     const order = sources.read.showOrder(source, orderId);
-    if (order === null) throw new OrderSyncError('NOT_FOUND', `The shop "${source}" has no order "${orderId}".`);
+    if (order === null)
+      throw new OrderSyncError('NOT_FOUND', `The shop "${source}" has no order "${orderId}".`);
     const url = new URL(context.req.url);
-    return context.html(show(context, `Order ${orderId}`, orderPage(sources, order, formContext(context, url), url)));
+    return context.html(
+      show(context, `Order ${orderId}`, orderPage(sources, order, formContext(context, url), url)),
+    );
   });
 }
 
-const formContext = ({ var: { visitor } }: Context<PageEnv>, { pathname, search }: URL): FormContext => ({
+const formContext = (
+  { var: { visitor } }: Context<PageEnv>,
+  { pathname, search }: URL,
+): FormContext => ({
   visitor,
   returnTo: pathname + search,
 });
 
-const wantsPage = (context: Context): boolean => context.req.header('accept')?.includes('text/html') === true;
+const wantsPage = (context: Context): boolean =>
+  context.req.header('accept')?.includes('text/html') === true;

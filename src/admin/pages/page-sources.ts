@@ -9,8 +9,13 @@ export interface PageSources {
   readonly read: OutboxReader;
   /** Why nothing is sent now, and when it will be, as the worker's own budget gate says. */
   readonly explainQueue: () => QueueExplanation;
-  /** The values in use, with where they came from and when they were read; null: they cannot be read. */
-  readonly configInUse: () => (Pick<LoadedConfig, 'values' | 'digests'> & { readonly readAtMs: number }) | null;
+  /**
+   * The values in use, with where they came from and when they were read; null: they cannot be
+   * read.
+   */
+  readonly configInUse: () =>
+    | (Pick<LoadedConfig, 'values' | 'digests'> & { readonly readAtMs: number })
+    | null;
   /** Why checks of `/healthz` do not pass, with what to do first. */
   readonly troubles: () => Promise<readonly string[]>;
   readonly instance: string;
@@ -27,4 +32,5 @@ export interface FormContext {
 }
 
 /** Whether this visitor may decide anything: only then do the pages have forms. */
-export const mayDecide = ({ visitor }: FormContext): boolean => visitor.role === 'operator' && visitor.csrf !== null;
+export const mayDecide = ({ visitor }: FormContext): boolean =>
+  visitor.role === 'operator' && visitor.csrf !== null;

@@ -34,15 +34,23 @@ const meaningOf: Readonly<Record<EntryState, 'good' | 'open' | 'warning' | 'prob
 };
 
 /** A state with a colour and a shape for what it means; the word says it, too. */
-export const stateMark = (state: EntryState): Html => html`<span class="mark is-${meaningOf[state]}">${state}</span>`;
+export const stateMark = (state: EntryState): Html =>
+  html`<span class="mark is-${meaningOf[state]}">${state}</span>`;
 
 /** Names with their values; what is null is left out. */
 export function factList(facts: readonly (readonly [name: string, value: Cell])[]): Html {
   return html`<dl class="facts">${facts.map(([name, value]) => (value === null ? null : html`<div><dt>${name}</dt><dd>${value}</dd></div>`))}</dl>`;
 }
 
-/** A table in a box of its own. Where the page is narrow each row is a card, whose values have the names of their columns. */
-export function table(caption: string, header: readonly string[], rows: readonly (readonly Cell[])[]): Html {
+/**
+ * A table in a box of its own. Where the page is narrow each row is a card, whose values have the
+ * names of their columns.
+ */
+export function table(
+  caption: string,
+  header: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): Html {
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption>${caption}</caption>
 <thead><tr>${header.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
@@ -80,7 +88,10 @@ export function orderLink(source: string | null, orderId: string | null): Html {
   return html`<a href="${orderPath(source, orderId)}">${source}/${orderId}</a>`;
 }
 
-/** The page of a row of the attention list. @param list the filter of the list, as it stands in its address */
+/**
+ * The page of a row of the attention list. @param list the filter of the list, as it stands in its
+ * address
+ */
 export function reviewPath(id: string, list = ''): string {
   const values = new URLSearchParams(list);
   values.set('id', id);
@@ -88,10 +99,13 @@ export function reviewPath(id: string, list = ''): string {
 }
 
 /** A field of a filter: its label, and its choices where it has some. */
-type FilterField = string | readonly [label: string, ...choices: (readonly [value: string, text: string])[]];
+type FilterField =
+  | string
+  | readonly [label: string, ...choices: (readonly [value: string, text: string])[]];
 
 /**
- * The filter of a list, as a form that leads to an address: everybody who opens it sees the same list.
+ * The filter of a list, as a form that leads to an address: everybody who opens it sees the same
+ * list.
  * @param fields by their names in the address
  */
 export function filterForm(url: URL, fields: Readonly<Record<string, FilterField>>): Html {
@@ -104,13 +118,18 @@ ${Object.entries(fields).map(([name, field]) => {
 </form>`;
 }
 
-function inputFor(name: string, value: string, choices: readonly (readonly [string, string])[]): Html {
+function inputFor(
+  name: string,
+  value: string,
+  choices: readonly (readonly [string, string])[],
+): Html {
   if (choices.length === 0) {
     const type = ['day', 'from', 'to'].includes(name) ? 'date' : 'text';
     return html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" maxlength="200">`;
   }
   return html`<select id="filter-${name}" name="${name}">${choices.map(
-    ([choice, text]) => html`<option value="${choice}"${choice === value ? html` selected` : null}>${text}</option>`,
+    ([choice, text]) =>
+      html`<option value="${choice}"${choice === value ? html` selected` : null}>${text}</option>`,
   )}</select>`;
 }
 
@@ -137,7 +156,10 @@ export function addressWith(url: URL, changes: Readonly<Record<string, string | 
   return values.size === 0 ? url.pathname : `${url.pathname}?${values.toString()}`;
 }
 
-/** Links to the next and the first page of a list. @param key the name under which the address has its place */
+/**
+ * Links to the next and the first page of a list. @param key the name under which the address has
+ * its place
+ */
 export function paging(url: URL, next: string | number | null, key = 'after'): Html | null {
   const isFirst = asked(url, key) === undefined;
   if (isFirst && next === null) return null;
@@ -148,6 +170,9 @@ ${next === null ? html`<span class="faint">This is the end of the list.</span>` 
 }
 
 /** One of some values, or undefined for any other text. */
-export function oneOf<Value extends string>(text: string | undefined, values: readonly Value[]): Value | undefined {
+export function oneOf<Value extends string>(
+  text: string | undefined,
+  values: readonly Value[],
+): Value | undefined {
   return values.find((value) => value === text);
 }

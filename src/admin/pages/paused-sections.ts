@@ -10,7 +10,8 @@ const keyName = /^wholesale\.keys\.\d+\.name$/;
 
 /** The advice; none yet where a pause may end by itself within a minute. */
 const whatToDo = (read: PageSources['read'], id: string, context: FormContext): string =>
-  read.attention(1, { kind: 'pause', ids: [id] }).map((row) => adviceText(row, context))[0] ?? 'wait for the next try';
+  read.attention(1, { kind: 'pause', ids: [id] }).map((row) => adviceText(row, context))[0] ??
+  'wait for the next try';
 
 /** The paused scopes that hold up the most; null: there is none. */
 export function pausedScopes(sources: PageSources, context: FormContext): Html | null {
@@ -21,7 +22,9 @@ export function pausedScopes(sources: PageSources, context: FormContext): Html |
   const shown = pauses.toSorted((a, b) => b.holdsUp - a.holdsUp).slice(0, shownPauses);
   const rows = shown.map(({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs }) => [
     scope,
-    longText(`${[reason, message].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`),
+    longText(
+      `${[reason, message].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`,
+    ),
     timeText(sinceMs, nowMs),
     scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
     probeAtMs === null ? 'only a person resumes it' : timeText(probeAtMs, nowMs),
@@ -34,8 +37,15 @@ ${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention 
   return section('pauses', 'Paused', main);
 }
 
-/** The button that reads the keys of the API again, and where their values stand. No page has a value. @param only this key */
-export function keyPlaces({ configInUse, clock }: PageSources, context: FormContext, only?: string): Html | null {
+/**
+ * The button that reads the keys of the API again, and where their values stand. No page has a
+ * value. @param only this key
+ */
+export function keyPlaces(
+  { configInUse, clock }: PageSources,
+  context: FormContext,
+  only?: string,
+): Html | null {
   const { values, readAtMs } = configInUse() ?? { values: [], readAtMs: null };
   const keys = values.filter(({ path, value }) => keyName.test(path) && (only ?? value) === value);
   if (keys.length === 0) return null;
@@ -44,10 +54,17 @@ export function keyPlaces({ configInUse, clock }: PageSources, context: FormCont
     const set = values.find((it) => it.path.startsWith(path.replace(/name$/, 'value')));
     const isVariable = set?.value === '***' && set.source === 'environment';
     const place =
-      set?.value === '***' ? set.place : typeof set?.value === 'string' ? set.value.replace(/^file:/, '') : '';
+      set?.value === '***'
+        ? set.place
+        : typeof set?.value === 'string'
+          ? set.value.replace(/^file:/, '')
+          : '';
     return html`The key ${name} is in <span class="code">${place}</span>${isVariable ? ', which only a restart reads again' : null}.<br>`;
   });
-  return actionForms.reload(html`${places}Read last: ${timeText(readAtMs, clock.wallMs())}`, context);
+  return actionForms.reload(
+    html`${places}Read last: ${timeText(readAtMs, clock.wallMs())}`,
+    context,
+  );
 }
 
 /** The sinks that take no results at the moment; null: all take them. */

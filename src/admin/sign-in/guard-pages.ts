@@ -12,7 +12,10 @@ const formBytes = 65_536;
 const own = ["'self'"];
 const none = ["'none'"];
 
-/** Everything comes from this address, nothing is inside the page itself, and no other site can hold it in a frame. */
+/**
+ * Everything comes from this address, nothing is inside the page itself, and no other site can hold
+ * it in a frame.
+ */
 const headers = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: none,
@@ -33,19 +36,29 @@ const headers = secureHeaders({
 });
 
 /**
- * Checks every request for a page before its route runs: the host name, who is signed in, and for a form who sent it. Routes
- * that are registered after this find the visitor in `context.var.visitor`, and a form is that of the visitor.
+ * Checks every request for a page before its route runs: the host name, who is signed in, and for a
+ * form who sent it. Routes that are registered after this find the visitor in
+ * `context.var.visitor`, and a form is that of the visitor.
  */
 export function guardPages(routes: Hono<PageEnv>, access: PageAccess): void {
   routes.use(headers);
   routes.use(async (context, next) => {
     if (!access.isShown)
-      return await refuse(context, 'There are no pages: admin.tokens is empty. See docs/pages.md.', 404);
+      return await refuse(
+        context,
+        'There are no pages: admin.tokens is empty. See docs/pages.md.',
+        404,
+      );
     const forbidden = whyNotThisHost(context, access.settings);
     if (forbidden !== null) return await refuse(context, forbidden);
     return await next();
   });
-  routes.use(bodyLimit({ maxSize: formBytes, onError: (context) => refuse(context, 'The form is too large.', 413) }));
+  routes.use(
+    bodyLimit({
+      maxSize: formBytes,
+      onError: (context) => refuse(context, 'The form is too large.', 413),
+    }),
+  );
   addSignIn(routes, access);
   routes.use(async (context, next) => {
     const visitor = access.visitor(context);
@@ -67,9 +80,13 @@ function addSignIn(routes: Hono<PageEnv>, access: PageAccess): void {
     if (forbidden !== null) return await refuse(context, forbidden);
     const form = await context.req.parseBody();
     const returnTo = ownPath(form['return_to']);
-    const signIn = access.signIn(context, typeof form['token'] === 'string' ? form['token'].trim() : '');
+    const signIn = access.signIn(
+      context,
+      typeof form['token'] === 'string' ? form['token'].trim() : '',
+    );
     if (signIn.ok) return context.redirect(returnTo, 303);
-    if (signIn.waitMs === 0) return await context.html(signInPage(returnTo, 'This token is not known.'), 401);
+    if (signIn.waitMs === 0)
+      return await context.html(signInPage(returnTo, 'This token is not known.'), 401);
     const seconds = Math.ceil(signIn.waitMs / 1000);
     context.header('retry-after', String(seconds));
     const problem = `Too many wrong tokens came from this address; this one was not checked. Try again in ${seconds} s.`;
@@ -78,8 +95,8 @@ function addSignIn(routes: Hono<PageEnv>, access: PageAccess): void {
 }
 
 /**
- * A link on another site leads here without the cookie, because that is `SameSite=Strict`. Then the page asks for itself once
- * more, and the browser sends the cookie.
+ * A link on another site leads here without the cookie, because that is `SameSite=Strict`. Then the
+ * page asks for itself once more, and the browser sends the cookie.
  */
 async function askToSignIn(context: Context<PageEnv>): Promise<Response> {
   const isRead = context.req.method === 'GET';
@@ -89,15 +106,28 @@ async function askToSignIn(context: Context<PageEnv>): Promise<Response> {
   return await context.html(signInPage(returnTo, null, again), 401);
 }
 
-/** The `csrf` of another session, or none, is that of a form that this visitor did not get from here. */
-async function whyNotThisForm(context: Context<PageEnv>, csrf: string | null): Promise<string | null> {
-  if (csrf === null) return 'Without admin.tokens the pages only show. Add a token for an operator: docs/pages.md.';
+/**
+ * The `csrf` of another session, or none, is that of a form that this visitor did not get from
+ * here.
+ */
+async function whyNotThisForm(
+  context: Context<PageEnv>,
+  csrf: string | null,
+): Promise<string | null> {
+  if (csrf === null)
+    return 'Without admin.tokens the pages only show. Add a token for an operator: docs/pages.md.';
   const sent = (await context.req.parseBody())['csrf'];
   const isOwn = typeof sent === 'string' && timingSafeEqual(secretDigest(sent), secretDigest(csrf));
-  return isOwn ? null : 'The form is of another session. Open the page again, and repeat what you did.';
+  return isOwn
+    ? null
+    : 'The form is of another session. Open the page again, and repeat what you did.';
 }
 
-function refuse(context: Context, why: string, status: 403 | 404 | 413 = 403): Response | Promise<Response> {
+function refuse(
+  context: Context,
+  why: string,
+  status: 403 | 404 | 413 = 403,
+): Response | Promise<Response> {
   return context.html(refusedPage(why), status);
 }
 
@@ -107,11 +137,15 @@ export function ownPath(path: unknown): string {
   const base = 'http://pages.invalid';
   if (!URL.canParse(path, base)) return '/';
   const url = new URL(path, base);
-  // A path such as `/.//example.com` becomes one that a browser reads as the address of another site.
+  // A path such as `/.//example.com` becomes one that a browser reads as the address of another
+  // site.
   return url.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : '/';
 }
 
-/** Asks for a token. @param returnTo the path that the visitor asked for @param again see `askToSignIn` */
+/**
+ * Asks for a token. @param returnTo the path that the visitor asked for @param again see
+ * `askToSignIn`
+ */
 function signInPage(returnTo: string, problem: string | null, again = false): Html {
   return htmlDocument(
     'Sign in - order-sync',

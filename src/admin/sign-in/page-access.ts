@@ -13,13 +13,19 @@ const longestMs = 12 * 3_600_000;
 const longestIdleMs = 2 * 3_600_000;
 /** A token has so many sessions: with one more, that which was used the longest ago ends. */
 const mostOfToken = 20;
-/** So long a visitor is told what was done, in ms: a page that refreshes itself must not take it away at once. */
+/**
+ * So long a visitor is told what was done, in ms: a page that refreshes itself must not take it
+ * away at once.
+ */
 const toldForMs = 20_000;
 
 /** Someone is signed in with this token. */
 interface Session {
   readonly tokenName: string;
-  /** The digest of the secret that was shown: when it is taken out of the configuration, the session ends. */
+  /**
+   * The digest of the secret that was shown: when it is taken out of the configuration, the session
+   * ends.
+   */
   readonly secret: string;
   /** The token that forms carry, so that no other site can post them. */
   readonly csrf: string;
@@ -39,8 +45,8 @@ const anybodyHere: Visitor = { name: null, role: 'viewer', csrf: null, notice: n
 type SignIn = { readonly ok: true } | { readonly ok: false; readonly waitMs: number };
 
 /**
- * Decides who may see pages: by the session that a token began, or without tokens anybody on this machine. Sessions are kept in
- * memory: a restart of the worker signs everybody out.
+ * Decides who may see pages: by the session that a token began, or without tokens anybody on this
+ * machine. Sessions are kept in memory: a restart of the worker signs everybody out.
  */
 export class PageAccess {
   readonly #settings: () => AdminSettings;
@@ -48,8 +54,8 @@ export class PageAccess {
   readonly #logger: Logger;
   readonly #failedTokens: FailedTokens;
   /**
-   * By the digest of the id in the cookie, so the time of a search reveals nothing about an id; the one that was used the
-   * longest ago comes first.
+   * By the digest of the id in the cookie, so the time of a search reveals nothing about an id; the
+   * one that was used the longest ago comes first.
    */
   readonly #sessions = new Map<string, Session>();
 
@@ -88,7 +94,10 @@ export class PageAccess {
     if (session !== null) session.notice = { text, untilMono: this.#clock.monoMs() + toldForMs };
   }
 
-  /** Signs a visitor with a right token in. Wrong ones are slowed down for each address, and short right ones among them. */
+  /**
+   * Signs a visitor with a right token in. Wrong ones are slowed down for each address, and short
+   * right ones among them.
+   */
   signIn(context: Context<PageEnv>, sent: string): SignIn {
     const { remoteAddress } = context.env.incoming.socket;
     const owner = ownerOfToken(knownTokens(this.#settings().tokens), sent);
@@ -96,7 +105,12 @@ export class PageAccess {
     if (owner === null || waitMs > 0) return { ok: false, waitMs };
     this.#endSession(context);
     const id = this.#begin(owner.name, digestOf(sent));
-    setCookie(context, cookieName, id, { path: '/', httpOnly: true, sameSite: 'Strict', secure: isHttps(context) });
+    setCookie(context, cookieName, id, {
+      path: '/',
+      httpOnly: true,
+      sameSite: 'Strict',
+      secure: isHttps(context),
+    });
     this.#logger.info({ token: owner.name, role: owner.role }, 'signed in to the pages');
     return { ok: true };
   }
@@ -109,12 +123,20 @@ export class PageAccess {
   /** Begins a session. Returns its id, which only the cookie has. */
   #begin(tokenName: string, secret: string): string {
     const nowMono = this.#clock.monoMs();
-    for (const [key, session] of this.#sessions) if (hasEnded(session, nowMono)) this.#sessions.delete(key);
+    for (const [key, session] of this.#sessions)
+      if (hasEnded(session, nowMono)) this.#sessions.delete(key);
     const own = [...this.#sessions].filter(([, session]) => session.tokenName === tokenName);
-    for (const [key] of own.slice(0, Math.max(0, own.length - mostOfToken + 1))) this.#sessions.delete(key);
+    for (const [key] of own.slice(0, Math.max(0, own.length - mostOfToken + 1)))
+      this.#sessions.delete(key);
     const id = randomText();
     const times = { endsMono: nowMono + longestMs, idleEndsMono: nowMono + longestIdleMs };
-    this.#sessions.set(digestOf(id), { tokenName, secret, csrf: randomText(), ...times, notice: null });
+    this.#sessions.set(digestOf(id), {
+      tokenName,
+      secret,
+      csrf: randomText(),
+      ...times,
+      notice: null,
+    });
     return id;
   }
 
@@ -139,7 +161,10 @@ export class PageAccess {
 const hasEnded = ({ endsMono, idleEndsMono }: Session, nowMono: number): boolean =>
   nowMono >= Math.min(endsMono, idleEndsMono);
 
-/** For routes that decide something: a viewer gets 403. Every form was checked before, see `guardPages`. */
+/**
+ * For routes that decide something: a viewer gets 403. Every form was checked before, see
+ * `guardPages`.
+ */
 export const requireOperator: MiddlewareHandler<PageEnv> = async (context, next) => {
   if (context.var.visitor.role === 'operator') return await next();
   return context.text('Only an operator may decide. This token is that of a viewer.', 403);

@@ -9,7 +9,10 @@ export interface Visitor {
   /** The name of the token; null: there are no tokens, and every user of this machine may look. */
   readonly name: string | null;
   readonly role: AdminRole;
-  /** The value of the field `csrf` in every form of this session; null: without tokens nothing can be posted. */
+  /**
+   * The value of the field `csrf` in every form of this session; null: without tokens nothing can
+   * be posted.
+   */
   readonly csrf: string | null;
   /** The outcome of this visitor's last form; null: there is none. */
   readonly notice: string | null;
@@ -25,10 +28,14 @@ export interface PageEnv {
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
- * Why a page is not shown at this address; null when it is. A site that reaches the worker by DNS rebinding still sends its own
- * host name. An address in numbers cannot be rebound; without tokens it must be one of this machine all the same.
+ * Why a page is not shown at this address; null when it is. A site that reaches the worker by DNS
+ * rebinding still sends its own host name. An address in numbers cannot be rebound; without tokens
+ * it must be one of this machine all the same.
  */
-export function whyNotThisHost(context: Context<PageEnv>, { listen, tokens, hosts }: AdminSettings): string | null {
+export function whyNotThisHost(
+  context: Context<PageEnv>,
+  { listen, tokens, hosts }: AdminSettings,
+): string | null {
   const sent = context.req.header('host') ?? '';
   const host = sent
     .replace(/:\d+$/, '')
@@ -46,8 +53,8 @@ export function whyNotThisHost(context: Context<PageEnv>, { listen, tokens, host
 }
 
 /**
- * Why a form is not accepted, by what the browser says of the page that sent it; null when it is. A client that says nothing
- * is no browser; it still needs the `csrf` of its session.
+ * Why a form is not accepted, by what the browser says of the page that sent it; null when it is. A
+ * client that says nothing is no browser; it still needs the `csrf` of its session.
  */
 export function whyNotThisSender(context: Context<PageEnv>): string | null {
   const site = context.req.header('sec-fetch-site');
@@ -60,7 +67,10 @@ export function whyNotThisSender(context: Context<PageEnv>): string | null {
   return isSame ? null : `The form was sent by another site (${hint}).`;
 }
 
-/** Whether the browser reached the pages by https. It says so itself, so no header of a proxy is trusted. */
+/**
+ * Whether the browser reached the pages by https. It says so itself, so no header of a proxy is
+ * trusted.
+ */
 export function isHttps(context: Context<PageEnv>): boolean {
   return context.req.header('origin')?.startsWith('https:') === true;
 }

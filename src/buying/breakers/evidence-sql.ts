@@ -1,7 +1,13 @@
 import type { Evidence, JudgedPause } from './judge-call.ts';
 import { columnOf, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import type { ScopeChange, ScopeFindings } from './judge-call.ts';
-import { endPause, forgetEvidence, postponeProbe, readPauses, recordPause } from '../../store/entries/pauses.ts';
+import {
+  endPause,
+  forgetEvidence,
+  postponeProbe,
+  readPauses,
+  recordPause,
+} from '../../store/entries/pauses.ts';
 
 /** Older evidence does not count: failures an hour apart are no run. */
 const countedForMs = 3_600_000;
@@ -18,7 +24,10 @@ const countOf = columnOf<[string, string], number>(
   'SELECT count(*) FROM scope_evidence WHERE scope = ? AND reason = ?',
 );
 const hasAny = columnOf<[], 0 | 1>('SELECT EXISTS (SELECT 1 FROM scope_evidence)');
-const insert = statementOf<EvidenceKey & { entryId: number; product: string | null; nowMs: number }, never>(
+const insert = statementOf<
+  EvidenceKey & { entryId: number; product: string | null; nowMs: number },
+  never
+>(
   `INSERT INTO scope_evidence (scope, reason, entry_id, product, at_ms)
    VALUES (:scope, :reason, :entryId, :product, :nowMs)
    ON CONFLICT (scope, reason, entry_id) DO UPDATE SET at_ms = excluded.at_ms`,
@@ -29,9 +38,18 @@ const removeOldest = statementOf<EvidenceKey, never>(
 );
 
 /** The evidence against these scopes until now. */
-export function readScopeFindings(database: Sqlite, scopes: readonly string[], nowMs: number): ScopeFindings {
-  const pauses: readonly JudgedPause[] = readPauses(database).filter(({ scope }) => scopes.includes(scope));
-  const evidence = find(database).all({ scopes: JSON.stringify(scopes), sinceMs: nowMs - countedForMs });
+export function readScopeFindings(
+  database: Sqlite,
+  scopes: readonly string[],
+  nowMs: number,
+): ScopeFindings {
+  const pauses: readonly JudgedPause[] = readPauses(database).filter(({ scope }) =>
+    scopes.includes(scope),
+  );
+  const evidence = find(database).all({
+    scopes: JSON.stringify(scopes),
+    sinceMs: nowMs - countedForMs,
+  });
   return { evidence, pauses };
 }
 

@@ -1,9 +1,14 @@
 import type { OutcomeRow } from '../../core/answers/outcome.ts';
 
 /** No byte left: also a lookup that ends like this shows that nothing reaches the API. */
-export const neverLeftRows: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>(['unreachable', 'proxy_refused']);
+export const neverLeftRows: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
+  'unreachable',
+  'proxy_refused',
+]);
 
-/** The calls after which the API itself did not speak: nobody answered, or something before it did. */
+/**
+ * The calls after which the API itself did not speak: nobody answered, or something before it did.
+ */
 export const unansweredRows: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
   ...neverLeftRows,
   'dropped',
@@ -30,7 +35,10 @@ export interface EvidenceRule {
   readonly scope: 'product' | 'balance' | 'account';
   /** So many different entries in a row, with nothing between that clears them. */
   readonly entries: number;
-  /** The family is paused after so many different entries of at least two products. Null: it never is. */
+  /**
+   * The family is paused after so many different entries of at least two products. Null: it never
+   * is.
+   */
   readonly familyEntries: number | null;
   readonly clearedBy: ClearedBy;
   /** `probe`: a question that spends nothing. `trial`: one order of the scope at a time. */
@@ -43,8 +51,9 @@ export interface EvidenceRule {
 const minute = 60_000;
 
 /**
- * Evidence -> scope -> how the pause ends. The scope is the narrowest that explains the evidence. The denials of a key and
- * of the account are in the decision table: each says itself what it denies.
+ * Evidence -> scope -> how the pause ends. The scope is the narrowest that explains the evidence.
+ * The denials of a key and of the account are in the decision table: each says itself what it
+ * denies.
  */
 export const evidenceRules = {
   api_unreachable: {
@@ -139,8 +148,10 @@ export const evidenceRules = {
 /** The reason of a pause that evidence opened. */
 export type EvidenceReason = keyof typeof evidenceRules;
 
-const isEvidenceReason = (reason: string): reason is EvidenceReason => Object.hasOwn(evidenceRules, reason);
-export const evidenceReasons: readonly EvidenceReason[] = Object.keys(evidenceRules).filter(isEvidenceReason);
+const isEvidenceReason = (reason: string): reason is EvidenceReason =>
+  Object.hasOwn(evidenceRules, reason);
+export const evidenceReasons: readonly EvidenceReason[] =
+  Object.keys(evidenceRules).filter(isEvidenceReason);
 
 /** The rule of a reason; null for a reason of another kind, such as a denial or a person's. */
 export function evidenceRule(reason: string): EvidenceRule | null {

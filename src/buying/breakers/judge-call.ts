@@ -71,7 +71,12 @@ export interface JudgeInput {
 export interface ScopeChanges {
   readonly forget: readonly Pick<Evidence, 'scope' | 'reason'>[];
   readonly remember: readonly Evidence[];
-  readonly open: readonly { scope: string; reason: EvidenceReason; message: string; probes: number }[];
+  readonly open: readonly {
+    scope: string;
+    reason: EvidenceReason;
+    message: string;
+    probes: number;
+  }[];
   /** Pauses of which this call was a trial that failed. */
   readonly postpone: readonly JudgedPause[];
   readonly end: readonly { scope: string; why: string }[];
@@ -110,30 +115,40 @@ function hasCleared(call: EndedCall, by: ClearedBy): boolean {
   }
 }
 
-function scopesCounted(reason: EvidenceReason, { product, family, balance }: EntryScopes): readonly string[] {
+function scopesCounted(
+  reason: EvidenceReason,
+  { product, family, balance }: EntryScopes,
+): readonly string[] {
   const { scope, familyEntries } = evidenceRules[reason];
   const own = scope === 'account' ? 'account' : scope === 'balance' ? balance : product;
   return [...(own === null ? [] : [own]), ...(familyEntries === null ? [] : [family])];
 }
 
 /**
- * Judges what one call shows about its scopes. Pure. Evidence counts for the narrowest scope that explains it; the family
- * is paused only when the evidence comes from two products at least.
+ * Judges what one call shows about its scopes. Pure. Evidence counts for the narrowest scope that
+ * explains it; the family is paused only when the evidence comes from two products at least.
  */
 export function judgeCall(input: JudgeInput): ScopeChanges {
   const { call, pauses } = input;
   const reason = evidenceOf(call);
-  const cleared = evidenceReasons.filter((it) => it !== reason && hasCleared(call, evidenceRules[it].clearedBy));
+  const cleared = evidenceReasons.filter(
+    (it) => it !== reason && hasCleared(call, evidenceRules[it].clearedBy),
+  );
   const clears = (pause: JudgedPause): boolean =>
-    pause.openedBy === 'worker' && (cleared.some((it) => it === pause.reason) || isPassedTrial(call, pause));
+    pause.openedBy === 'worker' &&
+    (cleared.some((it) => it === pause.reason) || isPassedTrial(call, pause));
   const end = pauses.filter(clears).map(({ scope }) => ({ scope, why: whyItEnds(call) }));
-  const forget = cleared.flatMap((it) => scopesCounted(it, call.scopes).map((scope) => ({ scope, reason: it })));
+  const forget = cleared.flatMap((it) =>
+    scopesCounted(it, call.scopes).map((scope) => ({ scope, reason: it })),
+  );
   const remember = reason === null ? [] : newEvidence(input, reason);
   return {
     forget,
     remember,
     open: reason === null ? [] : opened(input, reason, remember),
-    postpone: pauses.filter((it) => call.trialOf.includes(it.scope) && !clears(it) && hasFailed(input, it)),
+    postpone: pauses.filter(
+      (it) => call.trialOf.includes(it.scope) && !clears(it) && hasFailed(input, it),
+    ),
     end,
   };
 }
@@ -142,8 +157,9 @@ const whyItEnds = ({ isAccepted, row }: EndedCall): string =>
   isAccepted ? 'an order was accepted' : `the API answered (${row})`;
 
 /**
- * Whether a trial has failed: it brought the same evidence again, or nobody knows yet what became of it. After anything
- * else, such as an order that is out of stock, nothing was bought and the next order is the trial.
+ * Whether a trial has failed: it brought the same evidence again, or nobody knows yet what became
+ * of it. After anything else, such as an order that is out of stock, nothing was bought and the
+ * next order is the trial.
  */
 function hasFailed(input: JudgeInput, { scope, reason }: JudgedPause): boolean {
   const { call } = input;
@@ -152,12 +168,17 @@ function hasFailed(input: JudgeInput, { scope, reason }: JudgedPause): boolean {
 }
 
 /**
- * Whether a 404 says nothing against a product: the eSIM that the order names may be unknown, and the product was bought.
- * Otherwise mistyped ICCIDs of some customers would pause a plan for all.
+ * Whether a 404 says nothing against a product: the eSIM that the order names may be unknown, and
+ * the product was bought. Otherwise mistyped ICCIDs of some customers would pause a plan for all.
  */
 function isOnlyOfEsim({ call, products }: JudgeInput): boolean {
   const { product } = call.scopes;
-  return call.row === 'not_found_unexpected' && call.namesEsim && product !== null && products.isProven(product);
+  return (
+    call.row === 'not_found_unexpected' &&
+    call.namesEsim &&
+    product !== null &&
+    products.isProven(product)
+  );
 }
 
 /** Whether the call was the trial of a scope that the API denied, and the API judged it. */
@@ -166,7 +187,10 @@ function isPassedTrial(call: EndedCall, pause: JudgedPause): boolean {
   return call.isAccepted || verdictRows.has(call.row);
 }
 
-/** Whether a call says anything about a scope. A product that was never bought says nothing against the account while others are. */
+/**
+ * Whether a call says anything about a scope. A product that was never bought says nothing against
+ * the account while others are.
+ */
 function isSign(input: JudgeInput, scope: string): boolean {
   const { call, products } = input;
   const { product } = call.scopes;
@@ -180,27 +204,42 @@ function newEvidence(input: JudgeInput, reason: EvidenceReason): readonly Eviden
   const { entryId } = call;
   return scopesCounted(reason, call.scopes)
     .filter((scope) => isSign(input, scope))
-    .filter((scope) => !evidence.some((it) => it.scope === scope && it.reason === reason && it.entryId === entryId))
+    .filter(
+      (scope) =>
+        !evidence.some(
+          (it) => it.scope === scope && it.reason === reason && it.entryId === entryId,
+        ),
+    )
     .map((scope) => ({ scope, reason, entryId, product: call.scopes.product }));
 }
 
 /**
- * Whether an entry has failed again, and nothing of it left this time. It cannot be the cause of that, so nobody waits for
- * other entries to fail: there may be no others for days.
+ * Whether an entry has failed again, and nothing of it left this time. It cannot be the cause of
+ * that, so nobody waits for other entries to fail: there may be no others for days.
  */
 function failedAgain({ row, entryId }: EndedCall, evidence: readonly Evidence[]): boolean {
-  return neverLeftRows.has(row) && evidence.some((it) => it.reason === 'api_unreachable' && it.entryId === entryId);
+  return (
+    neverLeftRows.has(row) &&
+    evidence.some((it) => it.reason === 'api_unreachable' && it.entryId === entryId)
+  );
 }
 
-function opened(input: JudgeInput, reason: EvidenceReason, remember: readonly Evidence[]): ScopeChanges['open'] {
+function opened(
+  input: JudgeInput,
+  reason: EvidenceReason,
+  remember: readonly Evidence[],
+): ScopeChanges['open'] {
   const { call, evidence, pauses, probesBefore } = input;
   const { entries, familyEntries } = evidenceRules[reason];
   return scopesCounted(reason, call.scopes).flatMap((scope) => {
-    const counted = [...evidence, ...remember].filter((it) => it.scope === scope && it.reason === reason);
+    const counted = [...evidence, ...remember].filter(
+      (it) => it.scope === scope && it.reason === reason,
+    );
     const products = new Set(counted.flatMap((it) => it.product ?? [])).size;
     const isFamily = scope === call.scopes.family;
     const needed = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : entries;
-    const isEnough = counted.length >= needed || (reason === 'api_unreachable' && failedAgain(call, evidence));
+    const isEnough =
+      counted.length >= needed || (reason === 'api_unreachable' && failedAgain(call, evidence));
     if (!isEnough || (isFamily && products < 2) || !isSign(input, scope)) return [];
     if (pauses.some((pause) => pause.scope === scope)) return [];
     const of = isFamily ? ` of ${products} products` : '';

@@ -25,11 +25,16 @@ const denialDelays: Partial<Record<OutcomeRow, TrialDelays>> = {
 const otherDelays: TrialDelays = { firstMs: 60_000, maxMs: 300_000 };
 /** After so many probes of the account that could not tell, an order is the question. */
 const probesBeforeTrial = 3;
-/** A scope that is paused again within this time after its pause ended is tried as late as before. */
+/**
+ * A scope that is paused again within this time after its pause ended is tried as late as before.
+ */
 const rememberedForMs = 600_000;
 const remindAfterMs = 300_000;
 
-/** When a scope that is paused for this reason is tried first, and how long the doubled delays may become. */
+/**
+ * When a scope that is paused for this reason is tried first, and how long the doubled delays may
+ * become.
+ */
 export function delaysOf(reason: string): TrialDelays {
   const row = outcomeRowFrom(reason);
   return evidenceRule(reason) ?? (row === null ? undefined : denialDelays[row]) ?? otherDelays;
@@ -45,7 +50,9 @@ interface PausesDeps {
   readonly logger: Logger;
 }
 
-/** Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it. */
+/**
+ * Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it.
+ */
 export class Pauses {
   readonly #deps: PausesDeps;
   #remindAtMono = 0;
@@ -68,7 +75,8 @@ export class Pauses {
     this.#pauses = await this.#deps.store.pauses.all();
     const atMono = this.#deps.clock.monoMs();
     for (const pause of this.#pauses) {
-      if (before.some(({ scope, sinceMs }) => scope === pause.scope && sinceMs === pause.sinceMs)) continue;
+      if (before.some(({ scope, sinceMs }) => scope === pause.scope && sinceMs === pause.sinceMs))
+        continue;
       const { scope, reason, message, openedBy } = pause;
       this.#deps.logger.error({ scope, reason, message, opened_by: openedBy }, 'scope paused');
       this.#remindAtMono = atMono + remindAfterMs;
@@ -114,7 +122,10 @@ export class Pauses {
     return this.#find(keyScope(keyName))?.reason === keyOfOtherAccount;
   }
 
-  /** Whether entries of these scopes are not sent now. A paused balance may have charged them already. */
+  /**
+   * Whether entries of these scopes are not sent now. A paused balance may have charged them
+   * already.
+   */
   holdsUp({ product, family }: EntryScopes): boolean {
     return this.#pauses.some(({ scope, reason }) =>
       scope === family ? reason !== 'connector_unproven' : scope === product,
@@ -160,11 +171,16 @@ export class Pauses {
     return this.#deps.clock.wallMs() + this.#jittered(trialDelayMs(delaysOf(reason), probes));
   }
 
-  /** When the next scope is due for a probe or a trial; null when none is. A trial that is due waits for an order. */
+  /**
+   * When the next scope is due for a probe or a trial; null when none is. A trial that is due waits
+   * for an order.
+   */
   nextProbeAtMs(): number | null {
     const nowMs = this.#deps.clock.wallMs();
     if (this.toProbe().length > 0) return nowMs;
-    const later = this.#pauses.flatMap(({ probeAtMs }) => (probeAtMs !== null && probeAtMs > nowMs ? [probeAtMs] : []));
+    const later = this.#pauses.flatMap(({ probeAtMs }) =>
+      probeAtMs !== null && probeAtMs > nowMs ? [probeAtMs] : [],
+    );
     return later.length === 0 ? null : Math.min(...later);
   }
 
@@ -175,7 +191,9 @@ export class Pauses {
 
   /** The paused scopes that are due for a probe. */
   toProbe(): readonly Pause[] {
-    return this.#due().filter((pause) => !endsByTrial(pause) && !this.#askedByOrder.has(pause.scope));
+    return this.#due().filter(
+      (pause) => !endsByTrial(pause) && !this.#askedByOrder.has(pause.scope),
+    );
   }
 
   /** The changes of scopes after one call. Called inside the transaction that closes it. */
@@ -184,7 +202,12 @@ export class Pauses {
       const ended = this.#ended.get(scope);
       return ended === undefined ? 0 : ended.probes + 1;
     };
-    const { forget, remember, end, open, postpone } = judgeCall({ call, ...found, products, probesBefore });
+    const { forget, remember, end, open, postpone } = judgeCall({
+      call,
+      ...found,
+      products,
+      probesBefore,
+    });
     return {
       forget,
       remember,
@@ -194,7 +217,10 @@ export class Pauses {
         openedBy: 'worker',
         probeAtMs: this.#tryAtMs(pause.reason, pause.probes),
       })),
-      postpone: postpone.map(({ scope, reason, probes }) => ({ scope, probeAtMs: this.#tryAtMs(reason, probes + 1) })),
+      postpone: postpone.map(({ scope, reason, probes }) => ({
+        scope,
+        probeAtMs: this.#tryAtMs(reason, probes + 1),
+      })),
     };
   }
 
@@ -210,8 +236,9 @@ export class Pauses {
   }
 
   /**
-   * Resumes the scope if the API answered the probe; otherwise probes it again later. A 429 or a proxy's page says nothing
-   * about whether the API accepts orders: after some of those, an order is the question. Returns whether it was resumed.
+   * Resumes the scope if the API answered the probe; otherwise probes it again later. A 429 or a
+   * proxy's page says nothing about whether the API accepts orders: after some of those, an order
+   * is the question. Returns whether it was resumed.
    */
   async judgeProbe(pause: Pause, { verdict }: Probe): Promise<boolean> {
     if (verdict === 'open') {
@@ -221,7 +248,8 @@ export class Pauses {
     const probes = pause.probes + 1;
     const unclear = verdict === 'cannot_tell' ? (this.#unclear.get(pause.scope) ?? 0) + 1 : 0;
     this.#unclear.set(pause.scope, unclear);
-    if (unclear >= probesBeforeTrial && pause.scope === 'account') this.#askedByOrder.add(pause.scope);
+    if (unclear >= probesBeforeTrial && pause.scope === 'account')
+      this.#askedByOrder.add(pause.scope);
     else this.#askedByOrder.delete(pause.scope);
     await this.#deps.store.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));
     await this.refresh();

@@ -13,13 +13,17 @@ export interface ProductStates {
 
 /** How many products are remembered; beyond it the one that was bought longest ago is forgotten. */
 const mostRemembered = 10_000;
-/** From so many failing products on, an order of one of them is looked up before it is sent a second time. */
+/**
+ * From so many failing products on, an order of one of them is looked up before it is sent a second
+ * time.
+ */
 const many = 4;
 const latelyMs = 600_000;
 
 /**
- * What the orders of each product have shown: proven products were bought, failing ones had a call of which nobody knew at
- * first what became of it, or a denial. Kept in memory: a new worker knows which products were bought and failed lately.
+ * What the orders of each product have shown: proven products were bought, failing ones had a call
+ * of which nobody knew at first what became of it, or a denial. Kept in memory: a new worker knows
+ * which products were bought and failed lately.
  */
 export class Products implements ProductStates {
   readonly #latelyMs: number;
@@ -35,7 +39,9 @@ export class Products implements ProductStates {
     this.#latelyMs = latelyMs * retryTimeScale;
   }
 
-  /** These were bought before this worker started, the last one last, and some of them failed since. */
+  /**
+   * These were bought before this worker started, the last one last, and some of them failed since.
+   */
   remember(bought: readonly string[], failing: readonly string[]): void {
     for (const product of bought.slice(-mostRemembered)) this.#proven.add(product);
     for (const product of failing.slice(-mostRemembered)) this.#failing.add(product);
@@ -62,14 +68,21 @@ export class Products implements ProductStates {
     return this.#acceptedMono > nowMono - this.#latelyMs;
   }
 
-  /** Whether a denial is that of the product: its last order was denied, too, and another one was accepted since. */
+  /**
+   * Whether a denial is that of the product: its last order was denied, too, and another one was
+   * accepted since.
+   */
   isDeniedAlone(product: string): boolean {
     return this.#acceptedMono > (this.#deniedMono.get(product) ?? Number.POSITIVE_INFINITY);
   }
 
-  record({ scopes: { product }, purpose, isAccepted, isUnread, row }: EndedCall, nowMono: number): void {
+  record(
+    { scopes: { product }, purpose, isAccepted, isUnread, row }: EndedCall,
+    nowMono: number,
+  ): void {
     if (product === null) return;
-    // What was accepted and cannot be delivered proves nothing, also where that shows only when its units come.
+    // What was accepted and cannot be delivered proves nothing, also where that shows only when its
+    // units come.
     if (isUnread && purpose === 'lookup') this.#proven.delete(product);
     if (isUnread) return;
     if (isAccepted) {

@@ -12,7 +12,10 @@ import type { KeyBackOff } from '../../store/wholesale-keys.ts';
 import type { BudgetSlot } from './budget-sql.ts';
 import type { BudgetLimits } from '../decision/settings.ts';
 
-/** `spend` is a call that buys, tops up or cancels (Spec 8: they count together); `read` is every other one. */
+/**
+ * `spend` is a call that buys, tops up or cancels (Spec 8: they count together); `read` is every
+ * other one.
+ */
 export type CallKind = 'spend' | 'read';
 
 /** One limit of one key. */
@@ -33,7 +36,10 @@ export interface KeyUsage {
   readonly backOffMs: number;
   /** How many calls of the kind that buys the key may make in a minute now. */
   readonly spendsPerMinute: number;
-  /** For how long the key is throttled, and the distance that its orders keep meanwhile; null: it is not. */
+  /**
+   * For how long the key is throttled, and the distance that its orders keep meanwhile; null: it is
+   * not.
+   */
   readonly throttle: { readonly forMs: number; readonly distanceMs: number } | null;
 }
 
@@ -57,8 +63,9 @@ interface KeyBudget {
 }
 
 /**
- * Decides when a call may be made, and with which key. A slot of each limit (Spec 8) is taken before the send and is free
- * again one window after the answer. All times are monotonic; the store keeps the slots across restarts.
+ * Decides when a call may be made, and with which key. A slot of each limit (Spec 8) is taken
+ * before the send and is free again one window after the answer. All times are monotonic; the store
+ * keeps the slots across restarts.
  */
 export class BudgetGate {
   readonly #clock: Pick<Clock, 'monoMs'>;
@@ -91,11 +98,17 @@ export class BudgetGate {
   }
 
   /**
-   * Uses the keys of a changed configuration. A name keeps its slots, even with another value: that never allows more calls
-   * than before. A removed key is remembered until its last slot is free, in case it comes back.
-   * @param replaced names with another value: a back-off of the old value does not apply to the new one
+   * Uses the keys of a changed configuration. A name keeps its slots, even with another value: that
+   * never allows more calls than before. A removed key is remembered until its last slot is free,
+   * in case it comes back.
+   * @param replaced names with another value: a back-off of the old value does not apply to the new
+   * one
    */
-  reload(keyNames: readonly string[], limits: { requests: number; orders: number }, replaced: readonly string[]): void {
+  reload(
+    keyNames: readonly string[],
+    limits: { requests: number; orders: number },
+    replaced: readonly string[],
+  ): void {
     assert(keyNames.length > 0, 'a budget belongs to at least one key');
     const now = this.#clock.monoMs();
     this.#limits = { ...this.#limits, requests: limits.requests, orders: limits.orders };
@@ -107,7 +120,9 @@ export class BudgetGate {
       key.blockedUntilMs = Number.NEGATIVE_INFINITY;
       key.throttle = null;
     }
-    const kept = this.#keys.filter((key) => !key.retired || key.requests.used(now) > 0 || key.blockedUntilMs > now);
+    const kept = this.#keys.filter(
+      (key) => !key.retired || key.requests.used(now) > 0 || key.blockedUntilMs > now,
+    );
     const added = keyNames.filter((name) => !kept.some((key) => key.name === name));
     this.#keys = [...kept, ...added.map((name) => this.#newKey(name, false))];
   }
@@ -117,7 +132,9 @@ export class BudgetGate {
     this.#isPaused = isPaused;
   }
 
-  /** When calls that an earlier process left open count as settled: they may still be on their way. */
+  /**
+   * When calls that an earlier process left open count as settled: they may still be on their way.
+   */
   restartSettlesAtMs(): number {
     return this.#clock.monoMs() + this.#limits.transitMs;
   }
@@ -129,7 +146,8 @@ export class BudgetGate {
       const key = this.#findOrRetire(slot.keyName);
       // A time ahead of the clock would hold the slot longer than any real call can.
       const settledMs = Math.min(slot.settledMono, now + this.#limits.transitMs);
-      if (settledMs + this.#limits.windowMs > now) key[slot.limitName].restore(settledMs + this.#limits.windowMs);
+      if (settledMs + this.#limits.windowMs > now)
+        key[slot.limitName].restore(settledMs + this.#limits.windowMs);
       // Throttled calls keep their distance also from the last call of an earlier process.
       const calledMs = Math.min(settledMs, now);
       if (slot.limitName === 'requests') key.lastCallAtMs = Math.max(key.lastCallAtMs, calledMs);
@@ -143,7 +161,10 @@ export class BudgetGate {
     for (const { keyName, blockedUntilMono, throttledUntilMono, throttleLengthMs } of backOffs) {
       const key = this.#findOrRetire(keyName);
       key.blockedUntilMs = Math.min(blockedUntilMono, now + longestBlockMs);
-      key.throttle = { untilMs: Math.min(throttledUntilMono, now + throttleLengthMs), lengthMs: throttleLengthMs };
+      key.throttle = {
+        untilMs: Math.min(throttledUntilMono, now + throttleLengthMs),
+        lengthMs: throttleLengthMs,
+      };
       key.surprisedSinceMs = key.throttle.untilMs - throttleLengthMs;
     }
   }
@@ -180,7 +201,12 @@ export class BudgetGate {
   takeForProbe(keyName: string): string | null {
     const now = this.#clock.monoMs();
     const key = this.#keys.find((it) => it.name === keyName);
-    if (key === undefined || key.retired || key.blockedUntilMs > now || this.#freeFor(key, 'read', now) <= 0)
+    if (
+      key === undefined ||
+      key.retired ||
+      key.blockedUntilMs > now ||
+      this.#freeFor(key, 'read', now) <= 0
+    )
       return null;
     key.requests.take(now);
     return key.name;
@@ -203,11 +229,15 @@ export class BudgetGate {
     if (!isThrottled(key.throttle, now)) return key.blockedUntilMs;
     const { windowMs, requests, orders } = this.#limits;
     const call = key.lastCallAtMs + throttledDistanceMs(requests, windowMs);
-    const spend = kind === 'spend' ? key.lastSpendAtMs + throttledDistanceMs(orders, windowMs) : call;
+    const spend =
+      kind === 'spend' ? key.lastSpendAtMs + throttledDistanceMs(orders, windowMs) : call;
     return Math.max(key.blockedUntilMs, call, spend);
   }
 
-  /** Slots that a call of this kind may take. A read leaves each free order slot its request slot, so it never delays an order. */
+  /**
+   * Slots that a call of this kind may take. A read leaves each free order slot its request slot,
+   * so it never delays an order.
+   */
   #freeFor(key: KeyBudget, kind: CallKind, now: number): number {
     const requests = key.requests.free(now);
     const orders = key.orders.free(now);
@@ -252,8 +282,8 @@ export class BudgetGate {
   }
 
   /**
-   * The server answered 429 although the budget allowed the call: the key backs off until `untilMs` and is throttled for a
-   * while. Returns what a restart must remember.
+   * The server answered 429 although the budget allowed the call: the key backs off until `untilMs`
+   * and is throttled for a while. Returns what a restart must remember.
    */
   rateLimited(keyName: string, untilMs: number): KeyBackOff {
     const key = this.#find(keyName);
@@ -270,7 +300,8 @@ export class BudgetGate {
       blockedUntilMono: key.blockedUntilMs,
       throttledUntilMono: throttle.untilMs,
       throttleLengthMs: throttle.lengthMs,
-      // A burst that the server counts in another way is over after a window, and the throttle keeps from the next.
+      // A burst that the server counts in another way is over after a window, and the throttle
+      // keeps from the next.
       surprise: { forMs: surprisedForMs, isUnexplained: surprisedForMs >= windowMs },
     };
   }
@@ -298,8 +329,12 @@ export class BudgetGate {
         orders: limitUsage(key.orders),
         requests: limitUsage(key.requests),
         backOffMs: Math.max(0, key.blockedUntilMs - now),
-        spendsPerMinute: 60_000 / (isThrottled(key.throttle, now) ? distanceMs : windowMs / Math.min(requests, orders)),
-        throttle: isThrottled(key.throttle, now) ? { forMs: key.throttle.untilMs - now, distanceMs } : null,
+        spendsPerMinute:
+          60_000 /
+          (isThrottled(key.throttle, now) ? distanceMs : windowMs / Math.min(requests, orders)),
+        throttle: isThrottled(key.throttle, now)
+          ? { forMs: key.throttle.untilMs - now, distanceMs }
+          : null,
       }));
   }
 
@@ -308,7 +343,9 @@ export class BudgetGate {
     const inMs = this.readyAtMs(kind) - this.#clock.monoMs();
     if (Number.isFinite(inMs)) return inMs;
     // That depends on calls in flight: their slots are free one window after the answer.
-    return this.#keys.some((key) => !key.retired && !this.#isPaused(key.name, kind)) ? this.#limits.windowMs : inMs;
+    return this.#keys.some((key) => !key.retired && !this.#isPaused(key.name, kind))
+      ? this.#limits.windowMs
+      : inMs;
   }
 
   #find(keyName: string): KeyBudget {

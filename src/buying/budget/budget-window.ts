@@ -1,9 +1,10 @@
 import { assert } from '../../core/order-sync-error.ts';
 
 /**
- * The slots of one limit of one key. A slot is taken before the send and is free again one window after the answer was
- * received. The server counted the call between the two, so in any window it counts at most `capacity` calls, whatever the
- * network's jitter. No clocks are compared, and no margin is needed.
+ * The slots of one limit of one key. A slot is taken before the send and is free again one window
+ * after the answer was received. The server counted the call between the two, so in any window it
+ * counts at most `capacity` calls, whatever the network's jitter. No clocks are compared, and no
+ * margin is needed.
  *
  * Times are milliseconds of the monotonic clock. The class reads no clock.
  */
@@ -49,8 +50,8 @@ export class BudgetWindow {
   }
 
   /**
-   * When at least `wanted` slots are free: `nowMs` if they are already; Infinity when that depends on calls that are
-   * still in flight.
+   * When at least `wanted` slots are free: `nowMs` if they are already; Infinity when that depends
+   * on calls that are still in flight.
    */
   freeAtMs(nowMs: number, wanted = 1): number {
     const missing = this.used(nowMs) + wanted - this.capacity;
@@ -63,7 +64,10 @@ export class BudgetWindow {
     this.#inFlight += 1;
   }
 
-  /** The call is over. @param settledAtMs when its answer was received, or when it can no longer arrive */
+  /**
+   * The call is over. @param settledAtMs when its answer was received, or when it can no longer
+   * arrive
+   */
   settle(settledAtMs: number): void {
     assert(this.#inFlight >= 1, 'only a taken slot is settled');
     this.#inFlight -= 1;
@@ -93,12 +97,13 @@ function isCapacity(capacity: number): boolean {
 }
 
 /**
- * Throttles a key after a 429 that its own budget does not explain: the server counts in another way than a sliding window of
- * arrivals (it approximates, or counts rejected calls too), or somebody else uses the key. Then the calls of a limit keep an
- * even distance, at nine tenths of the rate, because the server would answer every burst with another 429.
+ * Throttles a key after a 429 that its own budget does not explain: the server counts in another
+ * way than a sliding window of arrivals (it approximates, or counts rejected calls too), or
+ * somebody else uses the key. Then the calls of a limit keep an even distance, at nine tenths of
+ * the rate, because the server would answer every burst with another 429.
  *
- * The throttle ends by itself. If that leads to another 429, the next one lasts longer. Times are milliseconds of the monotonic
- * clock. Pure: it reads no clock.
+ * The throttle ends by itself. If that leads to another 429, the next one lasts longer. Times are
+ * milliseconds of the monotonic clock. Pure: it reads no clock.
  */
 export interface Throttle {
   readonly untilMs: number;
@@ -109,14 +114,26 @@ const share = 0.9;
 const firstLengthWindows = 15;
 const longestLengthWindows = 24 * 60;
 
-/** The throttle after an unexpected 429: twice as long as the last one, unless that ended longer ago than it lasted. */
-export function throttleAfterSurprise(before: Throttle | null, nowMs: number, windowMs: number): Throttle {
+/**
+ * The throttle after an unexpected 429: twice as long as the last one, unless that ended longer ago
+ * than it lasted.
+ */
+export function throttleAfterSurprise(
+  before: Throttle | null,
+  nowMs: number,
+  windowMs: number,
+): Throttle {
   const first = firstLengthWindows * windowMs;
   const longest = longestLengthWindows * windowMs;
   const repeated = before !== null && remembersSurprise(before, nowMs);
-  // Another 429 during a throttle says nothing new about bursts, so it does not make the throttle longer.
+  // Another 429 during a throttle says nothing new about bursts, so it does not make the throttle
+  // longer.
   const during = before !== null && nowMs < before.untilMs;
-  const lengthMs = during ? before.lengthMs : repeated ? Math.min(longest, before.lengthMs * 2) : first;
+  const lengthMs = during
+    ? before.lengthMs
+    : repeated
+      ? Math.min(longest, before.lengthMs * 2)
+      : first;
   return { untilMs: nowMs + lengthMs, lengthMs };
 }
 

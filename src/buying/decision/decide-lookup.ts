@@ -24,7 +24,10 @@ import {
   type Settlement,
 } from './settlement.ts';
 
-/** Decides what happens to an entry after a lookup: its outcome is unknown, or it was accepted and waits for its units. */
+/**
+ * Decides what happens to an entry after a lookup: its outcome is unknown, or it was accepted and
+ * waits for its units.
+ */
 export function decideLookup(
   facts: EntryFacts,
   lookup: LookupOutcome,
@@ -59,7 +62,9 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
     return flagUnknown(input, 'answer_mismatch', reason);
   }
   const settled = settleByAnswer(input, answer);
-  return settled.state === 'placed' && facts.state === 'placed' ? stillPlaced(input, settled, answer) : settled;
+  return settled.state === 'placed' && facts.state === 'placed'
+    ? stillPlaced(input, settled, answer)
+    : settled;
 }
 
 /** A lookup for a cancel with an unknown outcome found the order that the eSIM came from. */
@@ -81,40 +86,69 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
     return lookUpAfterDelay(input, 'accepted') ?? flagUnknown(input, 'accepted', reason);
   }
   // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
-  const again = { ...unchanged(input, 'accepted'), state: 'unknown', counted: false, recoveryStage: 'done' } as const;
+  const again = {
+    ...unchanged(input, 'accepted'),
+    state: 'unknown',
+    counted: false,
+    recoveryStage: 'done',
+  } as const;
   if (!policy.isPaused) return again;
   // It is not sent now: it is looked up, later each time.
-  return { ...again, nextStep: 'lookup', tries: facts.tries + 1, dueAtMs: nextTryAtMs(input, 'standard', facts.tries) };
+  return {
+    ...again,
+    nextStep: 'lookup',
+    tries: facts.tries + 1,
+    dueAtMs: nextTryAtMs(input, 'standard', facts.tries),
+  };
 }
 
 /**
- * Whether an order shows that one of its eSIMs was cancelled. The status of the eSIM itself counts; the status of the order
- * counts only where the order has no other eSIM.
+ * Whether an order shows that one of its eSIMs was cancelled. The status of the eSIM itself counts;
+ * the status of the order counts only where the order has no other eSIM.
  */
 function showsCancelled(answer: OrderAnswer, iccid: string | null): boolean {
   const gone = /^(cancel|refund)/i;
   const status = answer.units.find((unit) => unit.iccid === iccid)?.status;
   if (status !== undefined) return gone.test(status);
-  return answer.units.length <= 1 && (answer.statusClass === 'refunded' || gone.test(answer.status ?? ''));
+  return (
+    answer.units.length <= 1 &&
+    (answer.statusClass === 'refunded' || gone.test(answer.status ?? ''))
+  );
 }
 
 /** Accepted, and not all units are there yet. */
 function stillPlaced(input: DecisionInput, settled: Settlement, answer: OrderAnswer): Settlement {
   const { facts } = input;
-  // The in-flight window is the one of the acceptance, from which the deadline for the units is counted.
-  const placed = { ...settled, inFlightWindowEndMs: facts.inFlightWindowEndMs, inFlightWindowMs: null };
+  // The in-flight window is the one of the acceptance, from which the deadline for the units is
+  // counted.
+  const placed = {
+    ...settled,
+    inFlightWindowEndMs: facts.inFlightWindowEndMs,
+    inFlightWindowMs: null,
+  };
   if (isAcceptedTooLongAgo(input)) {
-    const reasons = ['accepted, but its units did not come before the deadline', unreadText(answer) ?? []];
+    const reasons = [
+      'accepted, but its units did not come before the deadline',
+      unreadText(answer) ?? [],
+    ];
     return { ...placed, state: 'needs_review', reviewReason: reasons.flat().join('; ') };
   }
-  return { ...placed, tries: facts.tries + 1, dueAtMs: nextTryAtMs(input, 'standard', facts.tries) };
+  return {
+    ...placed,
+    tries: facts.tries + 1,
+    dueAtMs: nextTryAtMs(input, 'standard', facts.tries),
+  };
 }
 
-/** Counted from the acceptance: an order may have waited for a balance or for stock long before it. */
+/**
+ * Counted from the acceptance: an order may have waited for a balance or for stock long before it.
+ */
 function isAcceptedTooLongAgo({ facts, policy, nowMs }: DecisionInput): boolean {
   const { inFlightWindowEndMs, firstSentAtMs, createdAtMs } = facts;
   const acceptedAtMs =
-    inFlightWindowEndMs === null ? (firstSentAtMs ?? createdAtMs) : inFlightWindowEndMs - policy.inFlightWindowMs;
+    inFlightWindowEndMs === null
+      ? (firstSentAtMs ?? createdAtMs)
+      : inFlightWindowEndMs - policy.inFlightWindowMs;
   return nowMs - acceptedAtMs >= policy.placedDeadlineMs;
 }
 
@@ -127,8 +161,9 @@ function isAcceptedTooLongAgo({ facts, policy, nowMs }: DecisionInput): boolean 
  */
 
 /**
- * A lookup found nothing. An absence that ends the entry must be answered several times in a row. To look the entry up or to
- * send it again ends nothing, unless its order may have another reference.
+ * A lookup found nothing. An absence that ends the entry must be answered several times in a row.
+ * To look the entry up or to send it again ends nothing, unless its order may have another
+ * reference.
  */
 function notFound(input: DecisionInput): Settlement {
   const { facts, policy } = input;
@@ -140,7 +175,8 @@ function notFound(input: DecisionInput): Settlement {
 }
 
 /** Whether the lookup only confirms a refusal: no call of the entry had an unknown outcome. */
-const isConfirming = ({ outcomeUnknown, buffered }: EntryFacts): boolean => !outcomeUnknown && buffered !== null;
+const isConfirming = ({ outcomeUnknown, buffered }: EntryFacts): boolean =>
+  !outcomeUnknown && buffered !== null;
 
 /** The settlement of the entry if "not found" was answered often enough. */
 function settleNotFound(input: DecisionInput): Settlement {
@@ -148,12 +184,14 @@ function settleNotFound(input: DecisionInput): Settlement {
   if (facts.state === 'placed') return acceptedNotFound(input);
   if (facts.operation === 'esim_cancel') return cancelledOrderNotFound(input);
   if (isConfirming(facts)) return believeRefusal(input);
-  if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done') return unknownNotFound(input);
+  if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done')
+    return unknownNotFound(input);
   const recovering = absentAfterLoss(input);
   if (recovering !== null) return recovering;
   const settlement = unknownNotFound({ ...input, facts: { ...facts, recoveryStage: 'done' } });
   if (settlement.state === facts.state) return settlement;
-  // Its replacement was looked up often enough; its own reference was looked up once, which ends nothing.
+  // Its replacement was looked up often enough; its own reference was looked up once, which ends
+  // nothing.
   return { ...lookUpAgain(input, 'not_found'), recoveryStage: 'done' };
 }
 
@@ -161,12 +199,25 @@ function acceptedNotFound(input: DecisionInput): Settlement {
   const { facts } = input;
   if (facts.inFlightWindowLeftMs > 0) {
     const dueAtMs = nextTryAtMs(input, 'standard', facts.tries);
-    return { ...unchanged(input, 'not_found'), nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
+    return {
+      ...unchanged(input, 'not_found'),
+      nextStep: 'lookup',
+      counted: false,
+      tries: facts.tries + 1,
+      dueAtMs,
+    };
   }
-  return flagUnknown(input, 'not_found', 'the API accepted the order, but a lookup does not find it');
+  return flagUnknown(
+    input,
+    'not_found',
+    'the API accepted the order, but a lookup does not find it',
+  );
 }
 
-/** The order that the eSIM came from is not found, which says nothing about the cancel. A cancel can be repeated (Spec 3). */
+/**
+ * The order that the eSIM came from is not found, which says nothing about the cancel. A cancel can
+ * be repeated (Spec 3).
+ */
 function cancelledOrderNotFound(input: DecisionInput): Settlement {
   const { facts, nowMs } = input;
   if (facts.recoveryStage === 'own_reference' && !isOverdue(facts, nowMs))
@@ -185,15 +236,17 @@ function unknownNotFound(input: DecisionInput): Settlement {
 }
 
 /**
- * The same reference again buys it, or brings the first answer (Spec 7, retry rule 1): at once after the first ambiguous
- * attempt, because most of them are short faults of the network. After a second one, or while a scope of it is paused,
- * lookups first prove that it did not arrive: then the outcome is known, and the entry holds nobody up while it waits.
+ * The same reference again buys it, or brings the first answer (Spec 7, retry rule 1): at once
+ * after the first ambiguous attempt, because most of them are short faults of the network. After a
+ * second one, or while a scope of it is paused, lookups first prove that it did not arrive: then
+ * the outcome is known, and the entry holds nobody up while it waits.
  */
 function sendAgain(input: DecisionInput): Settlement {
   const { facts, policy } = input;
   const isFirst = facts.attempts < 2 && !policy.isPaused;
   const isSentNow = isFirst || !policy.lookupsProven;
-  if (isSentNow && policy.isSenderStopped !== true) return { ...unchanged(input, 'not_found'), counted: false };
+  if (isSentNow && policy.isSenderStopped !== true)
+    return { ...unchanged(input, 'not_found'), counted: false };
   const delayed = lookUpAfterDelay(input, 'not_found');
   if (delayed !== null) return delayed;
   if (!policy.lookupsProven) return flagUnknown(input, 'not_found', unprovenAtSender);
@@ -232,7 +285,13 @@ function neverArrived(input: DecisionInput): Settlement {
     const message =
       'the deadline of the order passed while its outcome was unknown; a lookup after that does not find it: nothing was bought';
     const error = { code: 'not_after_passed', message, buffered: false };
-    return { ...unchanged(input, 'not_found'), ...outcomeKnown, state: 'expired', counted: false, error };
+    return {
+      ...unchanged(input, 'not_found'),
+      ...outcomeKnown,
+      state: 'expired',
+      counted: false,
+      error,
+    };
   }
   return believeRefusal(input);
 }
@@ -242,9 +301,19 @@ function believeRefusal(input: DecisionInput): Settlement {
   const { facts } = input;
   assert(facts.buffered !== null, `a refusal of ${facts.reference} is kept`);
   const { row, code, message } = facts.buffered;
-  const clean: EntryFacts = { ...facts, ...outcomeKnown, inFlightWindowLeftMs: 0, buffered: null, state: 'sending' };
+  const clean: EntryFacts = {
+    ...facts,
+    ...outcomeKnown,
+    inFlightWindowLeftMs: 0,
+    buffered: null,
+    state: 'sending',
+  };
   const outcome = { ...withoutAnswer(row, true, message), code };
-  const settlement = applyCell({ ...input, facts: clean }, decisionTable[row][columnFor(clean)], outcome);
+  const settlement = applyCell(
+    { ...input, facts: clean },
+    decisionTable[row][columnFor(clean)],
+    outcome,
+  );
   return { ...settlement, ...outcomeKnown, counted: false };
 }
 
@@ -262,7 +331,9 @@ function lookupFailed(input: DecisionInput, outcome: Outcome): Settlement {
   }
   const askedAtMs = outcome.retryAfterMs === null ? 0 : nowMs + outcome.retryAfterMs;
   // The tries of a refusal are those of the call that was refused.
-  const [scheduled, tries] = isConfirming(facts) ? [triesWhileConfirming, facts.tries] : [facts.tries, facts.tries + 1];
+  const [scheduled, tries] = isConfirming(facts)
+    ? [triesWhileConfirming, facts.tries]
+    : [facts.tries, facts.tries + 1];
   const dueAtMs = Math.max(askedAtMs, nextTryAtMs(input, 'standard', scheduled));
   return { ...lookUpAgain(input, outcome.row), tries, absences: facts.absences, dueAtMs, pause };
 }

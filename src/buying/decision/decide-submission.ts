@@ -22,7 +22,10 @@ import {
   type Settlement,
 } from './settlement.ts';
 
-/** Decides what happens to an entry after a submission. Total: every outcome has a row, and every row a cell. */
+/**
+ * Decides what happens to an entry after a submission. Total: every outcome has a row, and every
+ * row a cell.
+ */
 export function decideSubmission(
   facts: EntryFacts,
   ended: Outcome,
@@ -39,7 +42,10 @@ export function decideSubmission(
   return reviewIfExpired(input, reviewIfMaybeSplit(input, applied), evidence);
 }
 
-/** Nothing of an answer about another order is kept but its number, in words for a person, and whether it was swapped. */
+/**
+ * Nothing of an answer about another order is kept but its number, in words for a person, and
+ * whether it was swapped.
+ */
 function withoutForeignAnswer(outcome: Outcome): Outcome {
   const { row, message, answer } = outcome;
   if (row !== 'answer_mismatch') return outcome;
@@ -55,7 +61,10 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
   switch (cell.verdict) {
     case 'settle':
       return answer === null
-        ? { ...flagForReview(input, row, 'an accepted order came without an answer'), error: errorOf(outcome) }
+        ? {
+            ...flagForReview(input, row, 'an accepted order came without an answer'),
+            error: errorOf(outcome),
+          }
         : settleByAnswer(input, answer);
     case 'reject':
       return reject(input, base);
@@ -68,16 +77,21 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
     case 'resolve':
       return resolve(input, base, cell, outcome);
     case 'review':
-      return { ...base, state: 'needs_review', reviewReason: `answered ${outcome.code ?? row}: ${message}` };
+      return {
+        ...base,
+        state: 'needs_review',
+        reviewReason: `answered ${outcome.code ?? row}: ${message}`,
+      };
     default:
       return unreachable(cell.verdict);
   }
 }
 
 /**
- * Looks the entry up before its refusal counts: the refusal may answer the second copy of a call whose first copy was
- * processed. One lookup that finds nothing confirms it, but not for a cancel: the order of its eSIM exists, so if several
- * lookups do not find it, a person decides. Until then the outcome does not count as unknown.
+ * Looks the entry up before its refusal counts: the refusal may answer the second copy of a call
+ * whose first copy was processed. One lookup that finds nothing confirms it, but not for a cancel:
+ * the order of its eSIM exists, so if several lookups do not find it, a person decides. Until then
+ * the outcome does not count as unknown.
  */
 function confirm(input: DecisionInput, outcome: Outcome): Settlement {
   const { facts, policy } = input;
@@ -96,7 +110,8 @@ function confirm(input: DecisionInput, outcome: Outcome): Settlement {
 const scheduleOf = (cell: Cell) => cell.schedule ?? 'standard';
 
 /** Tries in a row that ended like this one: a run of 429s must not use up the tries of a cancel. */
-const triesOf = (facts: EntryFacts, row: OutcomeRow): number => (facts.lastRow === row ? facts.tries : 0);
+const triesOf = (facts: EntryFacts, row: OutcomeRow): number =>
+  facts.lastRow === row ? facts.tries : 0;
 
 function reject(input: DecisionInput, base: Settlement): Settlement {
   const { facts, nowMs } = input;
@@ -117,7 +132,8 @@ function wait(input: DecisionInput, base: Settlement, cell: Cell): Settlement {
   // An order without a deadline does not say how long to wait for stock, so its shop is told now.
   const isHopeless = row === 'out_of_stock' && facts.notAfterMs === null;
   const isTriedOften = row === 'not_cancellable' && tries + 1 >= policy.cancelTries;
-  if (replacements.length > 0 || isHopeless || isTriedOften) return { ...base, state: 'rejected', replacements };
+  if (replacements.length > 0 || isHopeless || isTriedOften)
+    return { ...base, state: 'rejected', replacements };
   const dueAtMs = nextTryAtMs(input, scheduleOf(cell), tries);
   return { ...base, ...outcomeKnown, state: 'waiting', tries: tries + 1, dueAtMs };
 }
@@ -159,11 +175,23 @@ function resolve(input: DecisionInput, base: Settlement, cell: Cell, outcome: Ou
     const why = isForeign
       ? `answered ${base.row}: ${outcome.message}`
       : 'rejected after an attempt that may have bought it';
-    return { ...base, state: 'needs_review', reviewReason: `${why}, and it cannot be looked up`, pause: null };
+    return {
+      ...base,
+      state: 'needs_review',
+      reviewReason: `${why}, and it cannot be looked up`,
+      pause: null,
+    };
   }
   const dueAtMs = nextTryAtMs(input, scheduleOf(cell), 0);
   // The answer to this order may still come.
   const delay = isForeign ? inFlightWindowFromNow(input) : {};
   const resolved = { state: 'unknown', nextStep: 'lookup', outcomeUnknown: true } as const;
-  return { ...base, ...resolved, ...delay, tries: input.facts.tries + 1, dueAtMs, error: errorOf(outcome, true) };
+  return {
+    ...base,
+    ...resolved,
+    ...delay,
+    tries: input.facts.tries + 1,
+    dueAtMs,
+    error: errorOf(outcome, true),
+  };
 }

@@ -2,11 +2,18 @@ import type { Operation } from '../../core/order/purchase.ts';
 import type { OutcomeRow } from '../../core/answers/outcome.ts';
 import type { ScheduleName } from './retry-schedule.ts';
 
-/** The knowledge before the attempt. `outcomeUnknown`: an earlier attempt of the same entry may have been processed. */
+/**
+ * The knowledge before the attempt. `outcomeUnknown`: an earlier attempt of the same entry may have
+ * been processed.
+ */
 export type Column = 'clean' | 'outcomeUnknown' | 'cancelClean' | 'cancelOutcomeUnknown';
 
-export function columnFor(facts: { readonly operation: Operation; readonly outcomeUnknown: boolean }): Column {
-  if (facts.operation === 'esim_cancel') return facts.outcomeUnknown ? 'cancelOutcomeUnknown' : 'cancelClean';
+export function columnFor(facts: {
+  readonly operation: Operation;
+  readonly outcomeUnknown: boolean;
+}): Column {
+  if (facts.operation === 'esim_cancel')
+    return facts.outcomeUnknown ? 'cancelOutcomeUnknown' : 'cancelClean';
   return facts.outcomeUnknown ? 'outcomeUnknown' : 'clean';
 }
 
@@ -24,8 +31,8 @@ export function columnFor(facts: { readonly operation: Operation; readonly outco
 export type Verdict = 'settle' | 'reject' | 'wait' | 'again' | 'unknown' | 'resolve' | 'review';
 
 /**
- * The scope that an outcome denies at once; `account` is everything that is sent. The rules about several calls, after which a
- * scope is paused, are in `buying/breakers/evidence.ts`.
+ * The scope that an outcome denies at once; `account` is everything that is sent. The rules about
+ * several calls, after which a scope is paused, are in `buying/breakers/evidence.ts`.
  */
 export type PauseKind = 'account' | 'key';
 
@@ -34,8 +41,9 @@ export interface Cell {
   readonly schedule?: ScheduleName;
   readonly pause?: PauseKind;
   /**
-   * The state of the account or of the product can explain the refusal, and an earlier copy of the same call can have caused
-   * that state: something in between may repeat a call. One lookup comes before the verdict.
+   * The state of the account or of the product can explain the refusal, and an earlier copy of the
+   * same call can have caused that state: something in between may repeat a call. One lookup comes
+   * before the verdict.
    */
   readonly confirm?: true;
 }
@@ -52,7 +60,12 @@ const rejectOnceConfirmed: Cell = { ...reject, confirm: true };
 const reviewOnceConfirmed: Cell = { ...review, confirm: true };
 
 type Row = Readonly<Record<Column, Cell>>;
-const row = (clean: Cell, outcomeUnknown: Cell, cancelClean: Cell, cancelOutcomeUnknown: Cell): Row => ({
+const row = (
+  clean: Cell,
+  outcomeUnknown: Cell,
+  cancelClean: Cell,
+  cancelOutcomeUnknown: Cell,
+): Row => ({
   clean,
   outcomeUnknown,
   cancelClean,
@@ -65,14 +78,17 @@ const ambiguousThen = (schedule: ScheduleName): Row =>
   row({ ...unknown, schedule }, { ...unknown, schedule }, unknownCancel, unknownCancel);
 /** A rejection of a buying call that a cancel should never get. */
 const rejectionOfPurchase = row(reject, resolve, review, review);
-/** A rejection that both a purchase and a cancel may get; after an ambiguous cancel it proves nothing. */
+/**
+ * A rejection that both a purchase and a cancel may get; after an ambiguous cancel it proves
+ * nothing.
+ */
 const rejectionOfAny = row(reject, resolve, reject, review);
 /** A refusal to which Spec 7 gives no meaning here. */
 const unexpected = row(reviewOnceConfirmed, resolve, reviewOnceConfirmed, review);
 
 /**
- * The consequence of each outcome. After an ambiguous attempt no 4xx proves absence, because the success of that attempt may
- * have caused it. There is no default that leads to `reject`.
+ * The consequence of each outcome. After an ambiguous attempt no 4xx proves absence, because the
+ * success of that attempt may have caused it. There is no default that leads to `reject`.
  */
 export const decisionTable: Readonly<Record<OutcomeRow, Row>> = {
   accepted: everywhere(settle),

@@ -1,6 +1,9 @@
 import type { Random } from '../../core/clock.ts';
 
-/** Delays before each further try; the last one repeats. Jitter keeps many entries from being due at once. */
+/**
+ * Delays before each further try; the last one repeats. Jitter keeps many entries from being due at
+ * once.
+ */
 interface Schedule {
   readonly stepsMs: readonly number[];
   /** How much longer or shorter a delay may be, as a share of it. */
@@ -31,7 +34,12 @@ export type ScheduleName = keyof typeof schedules;
  * @param tries how many tries of this kind were made before, from 0
  * @param scale stretches or shrinks every delay; 1 in production, small in a sandbox
  */
-export function retryDelayMs(name: ScheduleName, tries: number, scale: number, random: Random): number {
+export function retryDelayMs(
+  name: ScheduleName,
+  tries: number,
+  scale: number,
+  random: Random,
+): number {
   const schedule: Schedule = schedules[name];
   const step = schedule.stepsMs[Math.min(tries, schedule.stepsMs.length - 1)] ?? 0;
   const jittered = step * (1 + schedule.spread * (2 * random() - 1));

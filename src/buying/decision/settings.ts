@@ -22,10 +22,16 @@ export const submitSection = section('How orders are sent.', {
     ),
 });
 
-/** How long calls under way may take to finish when the worker stops. Then they are aborted, and looked up at the next start. */
+/**
+ * How long calls under way may take to finish when the worker stops. Then they are aborted, and
+ * looked up at the next start.
+ */
 export const stopGraceMs = 6500;
 
-/** How long an accepted order may wait for its units, and how often a cancel is sent while the API cannot check the eSIM. */
+/**
+ * How long an accepted order may wait for its units, and how often a cancel is sent while the API
+ * cannot check the eSIM.
+ */
 export const defaultSubmitLimits = { placedDeadlineMs: 86_400_000, cancelTries: 3 } as const;
 
 export type SubmitSettings = z.output<typeof submitSection> & {

@@ -3,7 +3,12 @@ import type { Random } from '../../core/clock.ts';
 import type { RejectedEntry, Replacement } from '../../core/entry/replacement.ts';
 import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
 import { deliversUnits, type Purchase } from '../../core/order/purchase.ts';
-import { judgeUnits, type OrderOfUnits, type UnitsVerdict, withDelivered } from '../../core/answers/units.ts';
+import {
+  judgeUnits,
+  type OrderOfUnits,
+  type UnitsVerdict,
+  withDelivered,
+} from '../../core/answers/units.ts';
 import { decisionTable, type Column, type PauseKind } from './decision-table.ts';
 import { unreadText, type OrderAnswer, type Unit } from '../../core/answers/order-answer.ts';
 import type { Outcome, OutcomeRow } from '../../core/answers/outcome.ts';
@@ -19,7 +24,10 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
   readonly inFlightWindowEndMs: number | null;
   /** How long that still is, by a clock that does not jump; 0 when it is over. */
   readonly inFlightWindowLeftMs: number;
-  /** A rejection that an earlier call may have caused: only a lookup tells whether it is to be believed. */
+  /**
+   * A rejection that an earlier call may have caused: only a lookup tells whether it is to be
+   * believed.
+   */
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
   /** How the last attempt ended, and how many tries in a row ended like that. */
   readonly lastRow: OutcomeRow | null;
@@ -34,9 +42,15 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
 }
 
 export interface DecisionPolicy {
-  /** How long after an ambiguous attempt the API may still process it (the spec is silent; default 120 s). */
+  /**
+   * How long after an ambiguous attempt the API may still process it (the spec is silent; default
+   * 120 s).
+   */
   readonly inFlightWindowMs: number;
-  /** After this long since the first send the worker does not send the same reference again: a person decides. */
+  /**
+   * After this long since the first send the worker does not send the same reference again: a
+   * person decides.
+   */
   readonly referenceExpiryMs: number;
   /** How long an accepted order may wait for its units before it needs review. */
   readonly placedDeadlineMs: number;
@@ -44,22 +58,31 @@ export interface DecisionPolicy {
   readonly cancelTries: number;
   /** How often an entry is tried when the worker itself fails to send it. */
   readonly defectTries: number;
-  /** How many lookups in a row must find nothing before that ends an entry: one answer may be a mix-up. */
+  /**
+   * How many lookups in a row must find nothing before that ends an entry: one answer may be a
+   * mix-up.
+   */
   readonly absenceTries: number;
   /** Multiplies every retry delay; 1 in production. */
   readonly retryTimeScale: number;
   /** Whether this entry can be looked up by a reference (not shown in the spec: configurable). */
   readonly canLookUp: boolean;
-  /** Whether an accepted order of this entry, with this number, can be read for its units in another way. */
+  /**
+   * Whether an accepted order of this entry, with this number, can be read for its units in another
+   * way.
+   */
   readonly canReadAccepted?: (orderNumber: string | null) => boolean;
   /**
-   * Whether a lookup of this kind has ever found an order. Until then "not found" may also mean that the configured path
-   * is wrong, and proves nothing.
+   * Whether a lookup of this kind has ever found an order. Until then "not found" may also mean
+   * that the configured path is wrong, and proves nothing.
    */
   readonly lookupsProven: boolean;
   /** Whether a scope of this entry is paused, so that it is not sent again now. */
   readonly isPaused: boolean;
-  /** Whether the key that sent it is of another account: only what is proven absent there may be sent with another key. */
+  /**
+   * Whether the key that sent it is of another account: only what is proven absent there may be
+   * sent with another key.
+   */
   readonly isSenderStopped?: boolean;
 }
 
@@ -79,14 +102,19 @@ export interface Settlement {
   /** The position in the retry schedule after this attempt. */
   readonly tries: number;
   readonly absences: number;
-  /** Whether the attempt counts; a call that never left, or that the API did not look at, does not. */
+  /**
+   * Whether the attempt counts; a call that never left, or that the API did not look at, does not.
+   */
   readonly counted: boolean;
   readonly row: OutcomeRow;
   readonly error: { code: string; message: string; buffered: boolean } | null;
   readonly reviewReason: string | null;
   readonly answer: OrderAnswer | null;
   readonly pause: { kind: PauseKind; reason: OutcomeRow; message: string } | null;
-  /** Entries that take the place of this one; inserted in the same transaction, before any of them is sent. */
+  /**
+   * Entries that take the place of this one; inserted in the same transaction, before any of them
+   * is sent.
+   */
   readonly replacements: readonly Replacement[];
 }
 
@@ -99,7 +127,11 @@ export interface DecisionInput {
 }
 
 /** When the next try of a schedule is due, after so many tries. */
-export function nextTryAtMs({ policy, nowMs, random }: DecisionInput, schedule: ScheduleName, tries: number): number {
+export function nextTryAtMs(
+  { policy, nowMs, random }: DecisionInput,
+  schedule: ScheduleName,
+  tries: number,
+): number {
   return nowMs + retryDelayMs(schedule, tries, policy.retryTimeScale, random);
 }
 
@@ -134,7 +166,11 @@ export function inFlightWindowFromNow({
 }
 
 /** Flags the entry for review; whether its outcome is unknown stays as it was. */
-export function flagForReview(input: DecisionInput, row: OutcomeRow, reviewReason: string): Settlement {
+export function flagForReview(
+  input: DecisionInput,
+  row: OutcomeRow,
+  reviewReason: string,
+): Settlement {
   return { ...unchanged(input, row), state: 'needs_review', reviewReason };
 }
 
@@ -143,11 +179,17 @@ export function flagUnknown(input: DecisionInput, row: OutcomeRow, reason: strin
   return { ...flagForReview(input, row, reason), outcomeUnknown: true };
 }
 
-export function errorOf(outcome: Pick<Outcome, 'code' | 'row' | 'message'>, buffered = false): Settlement['error'] {
+export function errorOf(
+  outcome: Pick<Outcome, 'code' | 'row' | 'message'>,
+  buffered = false,
+): Settlement['error'] {
   return { code: outcome.code ?? outcome.row, message: outcome.message, buffered };
 }
 
-/** The code of an answer that shows other goods, but no other reference: nothing says that it was swapped. */
+/**
+ * The code of an answer that shows other goods, but no other reference: nothing says that it was
+ * swapped.
+ */
 export const otherGoods = 'other_goods';
 
 /** The key or account that an outcome says is denied; null when it denies neither. */
@@ -171,8 +213,8 @@ export function lookUpAfterDelay(input: DecisionInput, row: OutcomeRow): Settlem
 }
 
 /**
- * Believes the answer to an order: the next step depends on the delivered units. Only units that can be believed are kept
- * (`judgeUnits`).
+ * Believes the answer to an order: the next step depends on the delivered units. Only units that
+ * can be believed are kept (`judgeUnits`).
  */
 export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settlement {
   const { facts, policy } = input;
@@ -195,10 +237,13 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
     return needsReview(`the API accepted the order, but its status is "${answer.status}"`);
   const problem = verdict === null ? null : problemOf(facts, verdict, answer);
   if (problem !== null) return needsReview(problem);
-  // A word such as "processing" means that codes may still change: believable or not, they are not delivered yet.
-  const isComplete = (verdict === null || verdict.kind === 'complete') && answer.statusClass !== 'pending';
+  // A word such as "processing" means that codes may still change: believable or not, they are not
+  // delivered yet.
+  const isComplete =
+    (verdict === null || verdict.kind === 'complete') && answer.statusClass !== 'pending';
   // A code may be in a field that was not read: nothing is delivered that may be false.
-  if (isComplete && verdict !== null && unreadText(answer) !== null) return needsReview(unreadReason);
+  if (isComplete && verdict !== null && unreadText(answer) !== null)
+    return needsReview(unreadReason);
   if (isComplete) return { ...done, state: 'fulfilled' };
   const number = answer.orderNumber ?? facts.orderNumber;
   if (!policy.canLookUp && policy.canReadAccepted?.(number) !== true)
@@ -208,8 +253,16 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
         : 'accepted without all units, and orders cannot be looked up',
     );
   const dueAtMs = nextTryAtMs(input, 'standard', 0);
-  // A lookup may not show at once what was just accepted. Until the delay is over, its absence says nothing.
-  return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs, ...inFlightWindowFromNow(input) };
+  // A lookup may not show at once what was just accepted. Until the delay is over, its absence says
+  // nothing.
+  return {
+    ...done,
+    state: 'placed',
+    nextStep: 'lookup',
+    tries: 0,
+    dueAtMs,
+    ...inFlightWindowFromNow(input),
+  };
 }
 
 const unreadReason =
@@ -226,7 +279,8 @@ function problemOf(
     return `the API shows ${different} units, but ${ordered} ${ordered === 1 ? 'was' : 'were'} ordered`;
   // While the order is in progress, its units may still change.
   if (answer.statusClass === 'pending') return null;
-  if (kind === 'repeated') return `the API shows a unit more than once: ${shown} units, ${different} different`;
+  if (kind === 'repeated')
+    return `the API shows a unit more than once: ${shown} units, ${different} different`;
   if (kind !== 'complete') return null;
   const known = withDelivered(units, facts.units).length;
   return known > ordered
@@ -235,9 +289,10 @@ function problemOf(
 }
 
 /**
- * Replaces a settlement by a review when the outcome is still unknown at the reference expiry: the spec does not say how
- * long the API remembers a reference, so the worker must not repeat it for ever. A pause stays, and so does the delay in
- * which a person cannot yet say that nothing was bought.
+ * Replaces a settlement by a review when the outcome is still unknown at the reference expiry: the
+ * spec does not say how long the API remembers a reference, so the worker must not repeat it for
+ * ever. A pause stays, and so does the delay in which a person cannot yet say that nothing was
+ * bought.
  * @param evidence what the attempt brought, for that person
  */
 export function reviewIfExpired(
@@ -246,12 +301,20 @@ export function reviewIfExpired(
   evidence: Pick<Settlement, 'error' | 'answer'> = { error: null, answer: null },
 ): Settlement {
   const { facts, policy, nowMs } = input;
-  // After a loss of the outbox nobody knows when it was sent first; the order came in again at `createdAtMs`.
-  const sinceMs = facts.firstSentAtMs ?? (facts.recoveryStage === 'none' ? null : facts.createdAtMs);
+  // After a loss of the outbox nobody knows when it was sent first; the order came in again at
+  // `createdAtMs`.
+  const sinceMs =
+    facts.firstSentAtMs ?? (facts.recoveryStage === 'none' ? null : facts.createdAtMs);
   const isExpired = sinceMs !== null && nowMs - sinceMs >= policy.referenceExpiryMs;
   // A refusal that is being confirmed has no unknown outcome.
   if (settlement.state !== 'unknown' || !settlement.outcomeUnknown || !isExpired) return settlement;
   const { row, pause, inFlightWindowEndMs, inFlightWindowMs } = settlement;
   const reason = 'the outcome was still unknown when the reference became too old to be sent again';
-  return { ...flagUnknown(input, row, reason), ...evidence, pause, inFlightWindowEndMs, inFlightWindowMs };
+  return {
+    ...flagUnknown(input, row, reason),
+    ...evidence,
+    pause,
+    inFlightWindowEndMs,
+    inFlightWindowMs,
+  };
 }

@@ -15,8 +15,13 @@ export interface AccountDeps extends CallDeps {
   readonly policy: { readonly inFlightWindowMs: number };
 }
 
-/** The last question; since when it is about the same order, and whether its answer is that of another account. */
-type Asked = Readonly<Record<'atMono' | 'sinceMono' | 'failures', number> & { reference: string; isOther: boolean }>;
+/**
+ * The last question; since when it is about the same order, and whether its answer is that of
+ * another account.
+ */
+type Asked = Readonly<
+  Record<'atMono' | 'sinceMono' | 'failures', number> & { reference: string; isOther: boolean }
+>;
 
 const askAgainMs = 300_000;
 const failedAgainMs = 5000;
@@ -24,9 +29,10 @@ const failedAgainMs = 5000;
 const failuresShown = 3;
 
 /**
- * Whether each key is one of the account that the outbox buys from. A key of another account finds nothing, so what is open
- * would be bought there again. A key that was never used is asked for an order that is known before anything is bought with it.
- * Where no order is known, or no lookup has found one yet, nothing is asked.
+ * Whether each key is one of the account that the outbox buys from. A key of another account finds
+ * nothing, so what is open would be bought there again. A key that was never used is asked for an
+ * order that is known before anything is bought with it. Where no order is known, or no lookup has
+ * found one yet, nothing is asked.
  */
 export class AccountCheck {
   /** Values of keys of the account: these stay so. */
@@ -38,7 +44,10 @@ export class AccountCheck {
   /** The values at the last `refresh`: one that a reload brought since is not judged yet. */
   #values: ReadonlyMap<string, string> = new Map();
 
-  /** Whether anything may be bought with a key. @param value its value now; absent: that of the last `refresh` */
+  /**
+   * Whether anything may be bought with a key. @param value its value now; absent: that of the last
+   * `refresh`
+   */
   mayBuy(keyName: string, value: string | null = this.#values.get(keyName) ?? null): boolean {
     if (value !== (this.#values.get(keyName) ?? null)) return false;
     return this.#known === null || !this.#unproven.includes(keyName);
@@ -50,7 +59,16 @@ export class AccountCheck {
   }
 
   /** Reads which keys are to be asked, before anything is sent. */
-  async refresh({ steps, gate, clock, policy, keyValue, lookups, wholesale, pauses }: AccountDeps): Promise<void> {
+  async refresh({
+    steps,
+    gate,
+    clock,
+    policy,
+    keyValue,
+    lookups,
+    wholesale,
+    pauses,
+  }: AccountDeps): Promise<void> {
     const refused = pauses.all.filter(({ reason }) => reason === keyOfOtherAccount);
     // A person may accept its account instead of that of the others.
     if (refused.length > 0) this.#proven.clear();
@@ -59,30 +77,39 @@ export class AccountCheck {
     const settledMs = clock.wallMs() - policy.inFlightWindowMs;
     const found = others.length === 0 ? null : await steps.accountKeys.statesOf(others, settledMs);
     this.#unproven = found?.unproven ?? [];
-    this.#known = found?.orders.find(({ operation }) => lookups.hasFound(operation, wholesale)) ?? null;
-    const proven = refused.length > 0 ? [] : others.filter(({ name }) => !this.#unproven.includes(name));
+    this.#known =
+      found?.orders.find(({ operation }) => lookups.hasFound(operation, wholesale)) ?? null;
+    const proven =
+      refused.length > 0 ? [] : others.filter(({ name }) => !this.#unproven.includes(name));
     for (const { value } of proven) this.#proven.add(value);
     this.#values = new Map(keys.map(({ name, value }) => [name, value]));
     for (const pause of refused) {
       const scope = scopeFrom(pause.scope);
-      if (scope?.kind === 'key' && this.mayBuy(scope.name)) await pauses.release(pause, 'the key is not in question');
+      if (scope?.kind === 'key' && this.mayBuy(scope.name))
+        await pauses.release(pause, 'the key is not in question');
     }
   }
 
   /**
-   * Asks the keys that are due to be asked. One of another account is paused: it only looks up what was sent with it. Returns
-   * whether any was asked.
+   * Asks the keys that are due to be asked. One of another account is paused: it only looks up what
+   * was sent with it. Returns whether any was asked.
    */
   async ask(deps: AccountDeps, signal: AbortSignal): Promise<boolean> {
     const known = this.#known;
     if (known === null) return false;
     let asked = false;
-    for (const keyName of this.#unproven) asked = (await this.#askKey(deps, known, keyName, signal)) || asked;
+    for (const keyName of this.#unproven)
+      asked = (await this.#askKey(deps, known, keyName, signal)) || asked;
     if (asked) await this.refresh(deps);
     return asked;
   }
 
-  async #askKey(deps: AccountDeps, known: KnownOrder, keyName: string, signal: AbortSignal): Promise<boolean> {
+  async #askKey(
+    deps: AccountDeps,
+    known: KnownOrder,
+    keyName: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { steps, clock, keyValue, logger, policy, pauses } = deps;
     const value = keyValue(keyName) ?? '';
     const before = this.#asked.get(value);
@@ -90,23 +117,37 @@ export class AccountCheck {
     const waitMs = before?.isOther === true && isShown ? askAgainMs : failedAgainMs;
     if (before !== undefined && clock.monoMs() < before.atMono + waitMs) return false;
     const { reference } = known;
-    const read = await budgetedLookup(deps, { family: familyOf(known.operation), reference }, signal, keyName);
+    const read = await budgetedLookup(
+      deps,
+      { family: familyOf(known.operation), reference },
+      signal,
+      keyName,
+    );
     if (read === null || read.isKeyReplaced) return false;
     const { kind } = read.answer;
     if (kind === 'found') await steps.accountKeys.prove(value);
     if (kind === 'found') return true;
     const atMono = clock.monoMs();
     const sinceMono = before?.reference === reference ? before.sinceMono : atMono;
-    // A lookup may not show yet what was just bought. A wall clock that was set back does not say when that was.
+    // A lookup may not show yet what was just bought. A wall clock that was set back does not say
+    // when that was.
     const sentAgoMs = Math.max(clock.wallMs() - known.sentAtMs, atMono - sinceMono);
     const isOther = kind === 'absent' && sentAgoMs >= policy.inFlightWindowMs;
     const failures = (before?.failures ?? 0) + 1;
     this.#asked.set(value, { reference, sinceMono, atMono, failures, isOther });
     if (!isOther && (kind === 'absent' || failures < failuresShown)) return true;
-    const what = isOther ? 'does not know with this key' : 'does not say whether it knows with this key';
+    const what = isOther
+      ? 'does not know with this key'
+      : 'does not say whether it knows with this key';
     const message = `the API ${what} the order ${reference}, which another key bought: it may be one of another account`;
     logger.error({ key: keyName, reference }, message);
-    const pause = { scope: keyScope(keyName), reason: keyOfOtherAccount, message, openedBy: 'worker', probeAtMs: null };
+    const pause = {
+      scope: keyScope(keyName),
+      reason: keyOfOtherAccount,
+      message,
+      openedBy: 'worker',
+      probeAtMs: null,
+    };
     await deps.store.pauses.open({ ...pause, nowMs: clock.wallMs() });
     await pauses.refresh();
     return true;

@@ -10,11 +10,13 @@ export interface KnownOrder {
   readonly sentAtMs: number;
 }
 
-const isOfAccount = (fingerprint: string): string => `${fingerprint} IN (SELECT fingerprint FROM account_keys)`;
+const isOfAccount = (fingerprint: string): string =>
+  `${fingerprint} IN (SELECT fingerprint FROM account_keys)`;
 
 /**
- * For the entry `e` and a key `:fingerprint`: null if a lookup with the key tells what became of its last call; else 0 if it only
- * tells that it was bought, because the key may be one of another account; 1 if another key must look it up.
+ * For the entry `e` and a key `:fingerprint`: null if a lookup with the key tells what became of
+ * its last call; else 0 if it only tells that it was bought, because the key may be one of another
+ * account; 1 if another key must look it up.
  */
 export const otherSender = `(
   SELECT a.key_fingerprint IN (SELECT value_fingerprint FROM wholesale_keys WHERE value_fingerprint IS NOT NULL)
@@ -27,7 +29,9 @@ const findOtherSender = columnOf<{ id: number; fingerprint: string | null }, 0 |
   `SELECT ${otherSender} FROM entries e WHERE e.id = :id`,
 );
 const findProven = columnOf<[string], number>(`SELECT ${isOfAccount('?')}`);
-const prove = statementOf<[string], never>('INSERT INTO account_keys (fingerprint) VALUES (?) ON CONFLICT DO NOTHING');
+const prove = statementOf<[string], never>(
+  'INSERT INTO account_keys (fingerprint) VALUES (?) ON CONFLICT DO NOTHING',
+);
 const proveFirst = statementOf<[number], never>(
   `INSERT INTO account_keys (fingerprint) SELECT key_fingerprint FROM attempts
    WHERE id = ? AND key_fingerprint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM account_keys)`,
@@ -42,12 +46,13 @@ const selectKnown = statementOf<{ operation: Operation; settledMs: number }, Kno
 );
 
 /**
- * The keys of the account that this outbox buys from: that of the first order that was delivered, each that knew such an
- * order since, and one that a person accepted.
+ * The keys of the account that this outbox buys from: that of the first order that was delivered,
+ * each that knew such an order since, and one that a person accepted.
  */
 export class AccountKeys extends OutboxSteps {
   /**
-   * The names of those that are not known to be of the account, and orders by which they can be asked.
+   * The names of those that are not known to be of the account, and orders by which they can be
+   * asked.
    * @param settledMs a lookup shows each order that was sent before it
    */
   async statesOf(
@@ -55,7 +60,9 @@ export class AccountKeys extends OutboxSteps {
     settledMs: number,
   ): Promise<{ readonly unproven: readonly string[]; readonly orders: readonly KnownOrder[] }> {
     const { database, namespace } = this.outbox;
-    const unproven = keys.filter(({ value }) => findProven(database).get(keyFingerprint(namespace, value)) !== 1);
+    const unproven = keys.filter(
+      ({ value }) => findProven(database).get(keyFingerprint(namespace, value)) !== 1,
+    );
     const orders = (['gift_card_order', 'esim_order'] as const).flatMap(
       (operation) => selectKnown(database).get({ operation, settledMs }) ?? [],
     );
@@ -70,7 +77,11 @@ export class AccountKeys extends OutboxSteps {
 // Each of these is called inside a transaction.
 
 /** See `otherSender`. */
-export function otherSenderOf(database: Sqlite, id: number, fingerprint: string | null): 0 | 1 | null {
+export function otherSenderOf(
+  database: Sqlite,
+  id: number,
+  fingerprint: string | null,
+): 0 | 1 | null {
   return findOtherSender(database).get({ id, fingerprint }) ?? null;
 }
 

@@ -1,11 +1,19 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import { ApiTime, type ClockReading, type ClockSample, type PresentTime } from '../../core/time/wall-clock.ts';
+import {
+  ApiTime,
+  type ClockReading,
+  type ClockSample,
+  type PresentTime,
+} from '../../core/time/wall-clock.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { AnswerTimes } from '../../wholesale/transport/call-end.ts';
 import { budgetedProbe, type ProbeDeps } from './budgeted-read.ts';
 
-/** Who knows the time by which deadlines are judged. Without an API clock, that is what this machine's clock shows. */
+/**
+ * Who knows the time by which deadlines are judged. Without an API clock, that is what this
+ * machine's clock shows.
+ */
 interface TimeSources {
   readonly clock: Pick<Clock, 'wallMs'>;
   readonly apiClock?: Pick<ApiClock, 'present'>;
@@ -59,11 +67,13 @@ const checkedEveryMs = 1000;
 const askedEveryMs = { unknown: 10_000, wrong: 300_000 };
 
 /**
- * Says in the log when the clock of this machine is wrong, and when it is right again. While it is not right and a
- * deadline may have passed, it asks the API for its time with one small read on the budget: without other work no call would
- * show it, and the line would stay open.
+ * Says in the log when the clock of this machine is wrong, and when it is right again. While it is
+ * not right and a deadline may have passed, it asks the API for its time with one small read on the
+ * budget: without other work no call would show it, and the line would stay open.
  */
-export function apiClockCheck(deps: ProbeDeps & { readonly apiClock: ApiClock; readonly logger: Logger }): Loop {
+export function apiClockCheck(
+  deps: ProbeDeps & { readonly apiClock: ApiClock; readonly logger: Logger },
+): Loop {
   const { apiClock, clock, logger, pauses, store } = deps;
   let isWrong = false;
   let askAtMono = 0;
@@ -72,14 +82,19 @@ export function apiClockCheck(deps: ProbeDeps & { readonly apiClock: ApiClock; r
     if (verdict === 'unknown' || (verdict === 'wrong') === isWrong) return;
     isWrong = verdict === 'wrong';
     const details = { ahead_ms: aheadMs };
-    if (isWrong) logger.warn(details, "the clock of this machine differs from the API's by more than a minute");
+    if (isWrong)
+      logger.warn(
+        details,
+        "the clock of this machine differs from the API's by more than a minute",
+      );
     else logger.info(details, "the clock of this machine and the API's agree again");
   };
   const round = async (signal: AbortSignal): Promise<number> => {
     const reading = apiClock.read();
     log(reading);
     // While the account is paused its probes are answered, or nothing is.
-    if (reading.verdict === 'right' || clock.monoMs() < askAtMono || pauses.isAccountPaused()) return checkedEveryMs;
+    if (reading.verdict === 'right' || clock.monoMs() < askAtMono || pauses.isAccountPaused())
+      return checkedEveryMs;
     const deadlineMs = await store.times.nextDeadlineMs();
     if (deadlineMs === null || deadlineMs > apiClock.present().latestMs) return checkedEveryMs;
     askAtMono = clock.monoMs() + askedEveryMs[reading.verdict];

@@ -23,20 +23,31 @@ export interface CallDeps {
   readonly pauses: Pauses;
   readonly clock: Clock;
   readonly limits: Pick<BudgetLimits, 'transitMs'>;
-  /** The value of a key as it is configured now, by its name; null when the key is not configured any more. */
+  /**
+   * The value of a key as it is configured now, by its name; null when the key is not configured
+   * any more.
+   */
   readonly keyValue: (keyName: string) => string | null;
 }
 
-/** The key of one call, with the value that it had when its slot was taken: the call is made with that value. */
+/**
+ * The key of one call, with the value that it had when its slot was taken: the call is made with
+ * that value.
+ */
 export interface CallKey {
   readonly name: string;
   readonly value: string;
 }
 
-/** How long a key backs off after a 429 that names no time (Spec 7: "Wait a few seconds, retry."). */
+/**
+ * How long a key backs off after a 429 that names no time (Spec 7: "Wait a few seconds, retry.").
+ */
 const defaultBackOffMs = 5000;
 
-/** A key whose slot was just taken. Its value is read at once, because a reload may change it before the call is made. */
+/**
+ * A key whose slot was just taken. Its value is read at once, because a reload may change it before
+ * the call is made.
+ */
 function callKey(deps: Pick<CallDeps, 'keyValue'>, name: string | null): CallKey | null {
   if (name === null) return null;
   const value = deps.keyValue(name);
@@ -54,18 +65,23 @@ export function takeKey(
 }
 
 /**
- * When the slots of a call that is over start to cool down, on the monotonic clock; null when the call surely never left.
- * A call without an answer may still be on its way to the server, for as long as the transit allowance.
+ * When the slots of a call that is over start to cool down, on the monotonic clock; null when the
+ * call surely never left. A call without an answer may still be on its way to the server, for as
+ * long as the transit allowance.
  */
-export function slotSettledMono(deps: CallDeps, outcome: Pick<Outcome, 'sent' | 'http'>): number | null {
+export function slotSettledMono(
+  deps: CallDeps,
+  outcome: Pick<Outcome, 'sent' | 'http'>,
+): number | null {
   if (!outcome.sent) return null;
   const now = deps.clock.monoMs();
   return outcome.http === null ? now + deps.limits.transitMs : now;
 }
 
 /**
- * Makes the key back off after a 429; null when there is nothing to record. The limit is the key's (Spec 8), so every call
- * with this value waits. A 429 to a value that was replaced meanwhile says nothing about the new one.
+ * Makes the key back off after a 429; null when there is nothing to record. The limit is the key's
+ * (Spec 8), so every call with this value waits. A 429 to a value that was replaced meanwhile says
+ * nothing about the new one.
  * @param forMs how long to back off at least; the server may ask for more
  */
 export function backOffIfRateLimited(
@@ -76,7 +92,10 @@ export function backOffIfRateLimited(
 ): KeyBackOff | null {
   const present = deps.keyValue(key.name);
   if (outcome.row !== 'rate_limited' || (present !== null && present !== key.value)) return null;
-  return deps.gate.rateLimited(key.name, deps.clock.monoMs() + Math.max(outcome.retryAfterMs ?? 0, forMs));
+  return deps.gate.rateLimited(
+    key.name,
+    deps.clock.monoMs() + Math.max(outcome.retryAfterMs ?? 0, forMs),
+  );
 }
 
 /** The pause that a denial asks for; null for none. */
@@ -102,9 +121,10 @@ interface BudgetedAnswer<T> {
 }
 
 /**
- * Makes one call that reads and belongs to no attempt: takes a slot, calls, settles the slot, backs off after a 429 and
- * pauses what the API denied, because what denies a read also denies orders.
- * @param read makes the call with the value of a key; `outcomeOf` is its outcome, null for a success
+ * Makes one call that reads and belongs to no attempt: takes a slot, calls, settles the slot, backs
+ * off after a 429 and pauses what the API denied, because what denies a read also denies orders.
+ * @param read makes the call with the value of a key; `outcomeOf` is its outcome, null for a
+ * success
  * @param takeSlot takes the slot and names its key. Default: any key that has one free for a read
  * @returns null when no slot is free, and nothing was called
  */
@@ -124,10 +144,12 @@ export async function budgetedRead<T>(
   const answer = await read.call(key.value);
   const outcome = read.outcomeOf(answer);
   const settledMono = (outcome === null ? null : slotSettledMono(deps, outcome)) ?? clock.monoMs();
-  // Also where that cannot be recorded: on disk the slot stays taken, which the next start takes for the longest call.
+  // Also where that cannot be recorded: on disk the slot stays taken, which the next start takes
+  // for the longest call.
   gate.settle(key.name, 'read', settledMono);
   await steps.budget.settleSlot(slot, settledMono);
-  const isAnswered = outcome === null || (outcome.http !== null && !unansweredRows.has(outcome.row));
+  const isAnswered =
+    outcome === null || (outcome.http !== null && !unansweredRows.has(outcome.row));
   if (isAnswered) await store.pauses.answered();
   if (outcome !== null) {
     const backOff = backOffIfRateLimited(deps, key, outcome);
@@ -144,7 +166,10 @@ export interface ProbeDeps extends CallDeps {
   readonly wholesale: Pick<WholesalePort, 'probe'>;
 }
 
-/** Asks one small question that spends nothing. @param keyName the key to ask with, also a paused one; default: any */
+/**
+ * Asks one small question that spends nothing. @param keyName the key to ask with, also a paused
+ * one; default: any
+ */
 export function budgetedProbe(
   deps: ProbeDeps,
   question: ProbeQuestion,
@@ -154,12 +179,18 @@ export function budgetedProbe(
   const { gate, wholesale } = deps;
   return budgetedRead(
     deps,
-    { call: (keyValue) => wholesale.probe({ question, keyValue, signal }), outcomeOf: ({ outcome }) => outcome },
+    {
+      call: (keyValue) => wholesale.probe({ question, keyValue, signal }),
+      outcomeOf: ({ outcome }) => outcome,
+    },
     keyName === undefined ? undefined : () => gate.takeForProbe(keyName),
   );
 }
 
-/** Looks up an order by its reference, without an attempt of its own. @param keyName as of `budgetedProbe` */
+/**
+ * Looks up an order by its reference, without an attempt of its own. @param keyName as of
+ * `budgetedProbe`
+ */
 export function budgetedLookup(
   deps: CallDeps & { readonly wholesale: Pick<WholesalePort, 'lookUp'> },
   { family, reference }: { readonly family: Family; readonly reference: string },
@@ -171,7 +202,11 @@ export function budgetedLookup(
     call: (keyValue: string) => deps.wholesale.lookUp({ ...question, keyValue }),
     outcomeOf: (lookup: LookupOutcome) => (lookup.kind === 'failed' ? lookup.outcome : null),
   };
-  return budgetedRead(deps, read, keyName === undefined ? undefined : () => deps.gate.takeForProbe(keyName));
+  return budgetedRead(
+    deps,
+    read,
+    keyName === undefined ? undefined : () => deps.gate.takeForProbe(keyName),
+  );
 }
 
 /** How often a slot is tried to get while the budget is used up. */

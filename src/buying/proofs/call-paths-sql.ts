@@ -12,9 +12,13 @@ export interface SpendingCall {
 const nameOf = (operation: Operation): string => `path_accepted:${operation}`;
 
 /** The path without the eSIM that it may name: the same for every call of the operation. */
-const templateOf = ({ path, iccid }: SpendingCall): string => (iccid === null ? path : path.replace(iccid, '{iccid}'));
+const templateOf = ({ path, iccid }: SpendingCall): string =>
+  iccid === null ? path : path.replace(iccid, '{iccid}');
 
-/** Whether such a call was ever accepted under this path. Until then a 404 may say that the path is wrong. */
+/**
+ * Whether such a call was ever accepted under this path. Until then a 404 may say that the path is
+ * wrong.
+ */
 export function wasAccepted(database: Sqlite, call: SpendingCall): boolean {
   return readMeta(database, nameOf(call.operation)) === templateOf(call);
 }

@@ -17,16 +17,23 @@ interface LookupSteps {
 
 /** When a lookup is tried again that did not find what was surely bought. */
 const retryMs = 600_000;
-/** The same after a lookup without an answer, or one that was denied. Until one is found, no key is asked for its account. */
+/**
+ * The same after a lookup without an answer, or one that was denied. Until one is found, no key is
+ * asked for its account.
+ */
 const failedRetryMs = 60_000;
-/** The same for a top-up: if the API does not show top-ups, nobody can correct that in the configuration. */
+/**
+ * The same for a top-up: if the API does not show top-ups, nobody can correct that in the
+ * configuration.
+ */
 const topupRetryMs = 86_400_000;
 const familyOfKind = (kind: LookedUp): Family => (kind === 'esim_topup' ? 'esim' : kind);
 
 /**
- * Whether "not found" can be believed. The path of a lookup is an assumption, because the spec shows none, and an API that
- * answers unknown paths with its own `not_found` would make every order look absent. So lookups of a kind are believed only
- * after one of them has found an order, under the path that is configured now. When something was bought, one is tried.
+ * Whether "not found" can be believed. The path of a lookup is an assumption, because the spec
+ * shows none, and an API that answers unknown paths with its own `not_found` would make every order
+ * look absent. So lookups of a kind are believed only after one of them has found an order, under
+ * the path that is configured now. When something was bought, one is tried.
  */
 export class LookupCheck {
   readonly #steps: LookupSteps;
@@ -45,12 +52,17 @@ export class LookupCheck {
     return this.#proven.some((proof) => proof.kind === kind && proof.path === path);
   }
 
-  /** Whether a lookup has found what such an operation buys, under the path that is configured now. */
+  /**
+   * Whether a lookup has found what such an operation buys, under the path that is configured now.
+   */
   hasFound(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): boolean {
     return this.#isProven(lookedUpAs(operation), wholesale.lookupPath(familyOf(operation)));
   }
 
-  async recordFound(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): Promise<void> {
+  async recordFound(
+    operation: Operation,
+    wholesale: Pick<WholesalePort, 'lookupPath'>,
+  ): Promise<void> {
     const kind = lookedUpAs(operation);
     const path = wholesale.lookupPath(familyOf(operation));
     if (path !== null && !this.#isProven(kind, path)) await this.#prove(kind, path);
@@ -58,7 +70,8 @@ export class LookupCheck {
 
   /** A top-up that is found among the eSIM orders proves lookups of eSIM orders, too. */
   async #prove(kind: LookedUp, path: string): Promise<void> {
-    // The proof of the kind itself is written last. If the worker dies between the two, the next top-up writes both.
+    // The proof of the kind itself is written last. If the worker dies between the two, the next
+    // top-up writes both.
     const kinds = new Set<LookedUp>([familyOfKind(kind), kind]);
     for (const one of kinds) {
       if (this.#isProven(one, path)) continue;
@@ -77,14 +90,18 @@ export class LookupCheck {
       const family = familyOfKind(kind);
       const now = clock.monoMs();
       const path = wholesale.lookupPath(family);
-      if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(kind) ?? 0)) continue;
+      if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(kind) ?? 0))
+        continue;
       const reference = await this.#steps.lookups.boughtReference(kind);
       if (reference === null) continue;
       const read = await budgetedLookup(deps, { family, reference }, signal);
       if (read === null) return;
       const isMissingTopup = read.answer.kind === 'absent' && kind === 'esim_topup';
       const absentRetryMs = isMissingTopup ? topupRetryMs : retryMs;
-      this.#notBefore.set(kind, now + (read.answer.kind === 'failed' ? failedRetryMs : absentRetryMs));
+      this.#notBefore.set(
+        kind,
+        now + (read.answer.kind === 'failed' ? failedRetryMs : absentRetryMs),
+      );
       if (read.answer.kind === 'found') {
         await this.#prove(kind, path);
         logger.info({ kind }, 'lookups work: an order that was bought was found by its reference');

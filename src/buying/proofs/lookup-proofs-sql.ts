@@ -12,9 +12,10 @@ export interface LookupProof {
 const nameOf = (kind: LookedUp): string => `lookup_proven:${kind}`;
 
 /**
- * An order that was surely bought: `outcome_row` says that the API accepted it. An order that only a person resolved may
- * be missing at the API, and so may one of years ago, or the very last one, which a lookup may not show yet. This query
- * runs on every turn of the loop and costs nothing, by the index that it names.
+ * An order that was surely bought: `outcome_row` says that the API accepted it. An order that only
+ * a person resolved may be missing at the API, and so may one of years ago, or the very last one,
+ * which a lookup may not show yet. This query runs on every turn of the loop and costs nothing, by
+ * the index that it names.
  */
 export const boughtOrderSql = `SELECT reference FROM (
     SELECT id, reference FROM entries INDEXED BY entries_bought
@@ -31,9 +32,14 @@ export class LookupProofs extends OutboxSteps {
     });
   }
 
-  readonly prove = this.step(({ database }, { kind, path }: LookupProof) => writeMeta(database, nameOf(kind), path));
+  readonly prove = this.step(({ database }, { kind, path }: LookupProof) =>
+    writeMeta(database, nameOf(kind), path),
+  );
 
-  /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
+  /**
+   * The reference of an order that was surely bought, to try a lookup with; null while there is
+   * none.
+   */
   async boughtReference(kind: LookedUp): Promise<string | null> {
     return findBought(this.database).get(kind === 'esim_topup' ? kind : `${kind}_order`) ?? null;
   }

@@ -36,13 +36,18 @@ export async function probeDuePauses(
 }
 
 /** Asks whether the API answers. Null: no slot was free, and nothing was asked. */
-async function askFor(deps: PauseProbeDeps, pause: Pause, signal: AbortSignal): ReturnType<typeof budgetedProbe> {
+async function askFor(
+  deps: PauseProbeDeps,
+  pause: Pause,
+  signal: AbortSignal,
+): ReturnType<typeof budgetedProbe> {
   const { wholesale, pauses } = deps;
   const scope = scopeFrom(pause.scope);
   const keyName = scope?.kind === 'key' ? scope.name : undefined;
   const ask = (question: ProbeQuestion) => budgetedProbe(deps, question, signal, keyName);
   const canLookUp = wholesale.canLookUp('gift_card') || wholesale.canLookUp('esim');
-  // Without a slot for the second question, the first answer counts. So each question is the first one by turns.
+  // Without a slot for the second question, the first answer counts. So each question is the first
+  // one by turns.
   const startsWithProducts = !canLookUp || pauses.unclearProbes(pause.scope) % 2 === 1;
   const first = await ask(startsWithProducts ? 'products' : 'lookup');
   if (first?.answer.verdict !== 'cannot_tell' || !canLookUp) return first;
@@ -52,8 +57,9 @@ async function askFor(deps: PauseProbeDeps, pause: Pause, signal: AbortSignal): 
 type KeyCheck = ResultOf<'api'>['keys'][number];
 
 /**
- * Whether the API answers there, by a lookup that must find nothing, and by the catalogue where that alone proves nothing: an
- * API may answer a path that it does not have as it answers an order that it does not have.
+ * Whether the API answers there, by a lookup that must find nothing, and by the catalogue where
+ * that alone proves nothing: an API may answer a path that it does not have as it answers an order
+ * that it does not have.
  * @param ask null: no slot was free
  * @param trustsLookups whether a lookup has found an order before
  */
@@ -64,31 +70,53 @@ export async function askWhetherOpen(
   const lookup = await ask('lookup');
   const isAbsent = lookup?.outcome.row === 'not_found' && !trustsLookups;
   const catalogue = isAbsent || lookup?.verdict === 'cannot_tell' ? await ask('products') : null;
-  const probe = catalogue === null || (isAbsent && catalogue.verdict === 'cannot_tell') ? lookup : catalogue;
+  const probe =
+    catalogue === null || (isAbsent && catalogue.verdict === 'cannot_tell') ? lookup : catalogue;
   if (probe === null)
-    return { verdict: 'no_slot', outcome: null, message: 'the request budget of the key had no slot in time' };
+    return {
+      verdict: 'no_slot',
+      outcome: null,
+      message: 'the request budget of the key had no slot in time',
+    };
   const { row, message } = probe.outcome;
   if (isAbsent && catalogue?.outcome.row === 'not_found')
-    return { verdict: 'closed', outcome: row, message: 'the API has neither an order nor a catalogue there' };
+    return {
+      verdict: 'closed',
+      outcome: row,
+      message: 'the API has neither an order nor a catalogue there',
+    };
   return { verdict: probe.verdict, outcome: row, message, currencies: catalogue?.currencies };
 }
 
 /**
- * Asks the API with each key whether it answers and accepts the key: one or two small reads on the budget, and one more with a key that was never used (see `AccountCheck`). Spends no money, and never throws because of an answer.
+ * Asks the API with each key whether it answers and accepts the key: one or two small reads on the
+ * budget, and one more with a key that was never used (see `AccountCheck`). Spends no money, and
+ * never throws because of an answer.
  * @param asked.withinMs how long slots are waited for in all
  */
 export async function checkApi(
-  deps: AccountDeps & ProbeDeps & { readonly wholesale: WholesalePort; readonly accounts: AccountCheck },
+  deps: AccountDeps &
+    ProbeDeps & { readonly wholesale: WholesalePort; readonly accounts: AccountCheck },
   asked: { keys: readonly string[]; withinMs: number; signal: AbortSignal },
 ): Promise<readonly KeyCheck[]> {
   const { store, clock } = deps;
   // Nobody knows what a lost outbox left of the budget.
   const lost = (await store.pauses.all()).find(({ reason }) => reason === olderCopyPause);
   if (lost !== undefined)
-    return asked.keys.map((key) => ({ key, verdict: 'no_slot', outcome: null, message: lost.message }));
+    return asked.keys.map((key) => ({
+      key,
+      verdict: 'no_slot',
+      outcome: null,
+      message: lost.message,
+    }));
   const untilMono = clock.monoMs() + asked.withinMs;
   const ask = (key: string, question: ProbeQuestion): Promise<Probe | null> =>
-    readWhenFree(clock, () => budgetedProbe(deps, question, asked.signal, key), untilMono, asked.signal);
+    readWhenFree(
+      clock,
+      () => budgetedProbe(deps, question, asked.signal, key),
+      untilMono,
+      asked.signal,
+    );
   await deps.lookups.refresh();
   const trusts = deps.lookups.hasFound('gift_card_order', deps.wholesale);
   const checks: KeyCheck[] = [];
@@ -99,7 +127,11 @@ export async function checkApi(
   await deps.accounts.refresh(deps);
   await deps.accounts.ask(deps, asked.signal);
   return checks.map((check) => {
-    const other = deps.pauses.all.find((it) => it.scope === keyScope(check.key) && it.reason === keyOfOtherAccount);
-    return other === undefined ? check : { ...check, verdict: 'closed', outcome: other.reason, message: other.message };
+    const other = deps.pauses.all.find(
+      (it) => it.scope === keyScope(check.key) && it.reason === keyOfOtherAccount,
+    );
+    return other === undefined
+      ? check
+      : { ...check, verdict: 'closed', outcome: other.reason, message: other.message };
   });
 }

@@ -21,8 +21,15 @@ interface Walk<T> {
   read(call: WalkCall): Promise<WalkStep<T>>;
 }
 
-/** Reads a list to its end, or until nothing is wanted any more. Returns why it stopped earlier; null when it did not. */
-type Search = <T>(walk: Walk<T>, wanted: ReadonlySet<string>, onItem: (item: T) => void) => Promise<string | null>;
+/**
+ * Reads a list to its end, or until nothing is wanted any more. Returns why it stopped earlier;
+ * null when it did not.
+ */
+type Search = <T>(
+  walk: Walk<T>,
+  wanted: ReadonlySet<string>,
+  onItem: (item: T) => void,
+) => Promise<string | null>;
 
 function searchWithin(deps: CatalogueDeps, { withinMs, signal }: CatalogueQuestion): Search {
   const { clock } = deps;
@@ -45,10 +52,14 @@ function searchWithin(deps: CatalogueDeps, { withinMs, signal }: CatalogueQuesti
 }
 
 /**
- * Looks up items in the supplier's catalogue, on the request budget, and reads no more pages than needed. Spends no money.
- * Never throws because of an answer of the API: `productsProblem` and `plansProblem` say what could not be read.
+ * Looks up items in the supplier's catalogue, on the request budget, and reads no more pages than
+ * needed. Spends no money. Never throws because of an answer of the API: `productsProblem` and
+ * `plansProblem` say what could not be read.
  */
-export async function readCatalogue(deps: CatalogueDeps, question: CatalogueQuestion): Promise<CatalogueFacts> {
+export async function readCatalogue(
+  deps: CatalogueDeps,
+  question: CatalogueQuestion,
+): Promise<CatalogueFacts> {
   const search = searchWithin(deps, question);
   const wanted = new Set(question.variants);
   const products: Product[] = [];
@@ -58,7 +69,10 @@ export async function readCatalogue(deps: CatalogueDeps, question: CatalogueQues
   return { products, productsProblem, ...(await readPlans(deps, search, new Set(question.plans))) };
 }
 
-/** Plans are listed by destination, so destinations are read one after the other until all plans are found. */
+/**
+ * Plans are listed by destination, so destinations are read one after the other until all plans are
+ * found.
+ */
 async function readPlans(
   { wholesale }: CatalogueDeps,
   search: Search,
@@ -66,7 +80,9 @@ async function readPlans(
 ): Promise<Pick<CatalogueFacts, 'plans' | 'plansProblem'>> {
   const plans: Plan[] = [];
   const destinations: string[] = [];
-  let plansProblem = await search(wholesale.destinations(), wanted, (item) => destinations.push(item.destination));
+  let plansProblem = await search(wholesale.destinations(), wanted, (item) =>
+    destinations.push(item.destination),
+  );
   for (const destination of plansProblem === null ? destinations : []) {
     plansProblem = await search(wholesale.plans(destination), wanted, (item) => {
       if (wanted.delete(item.plan)) plans.push(item);

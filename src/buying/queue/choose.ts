@@ -4,13 +4,18 @@ import type { OrderRules } from '../../core/order/order-request.ts';
 import type { Purchase } from '../../core/order/purchase.ts';
 import type { Lane, QueueState } from '../../store/entries/lanes.ts';
 import type { Exposure } from '../../store/entries/open-calls.ts';
-import { isLanePaused, keyOfOtherAccount, type Pause, type PausedScopes } from '../../store/entries/pauses.ts';
+import {
+  isLanePaused,
+  keyOfOtherAccount,
+  type Pause,
+  type PausedScopes,
+} from '../../store/entries/pauses.ts';
 import type { ProductStates } from '../breakers/products.ts';
 import { mayStart } from './exposure.ts';
 
 /*
- * Chooses what is called next, among candidates that were read from the outbox. Everything here is pure: the claim then
- * writes what was chosen if it is still so.
+ * Chooses what is called next, among candidates that were read from the outbox. Everything here is
+ * pure: the claim then writes what was chosen if it is still so.
  */
 
 /** What becomes of a candidate. `skip`: it stays where it is, and another one is chosen. */
@@ -43,16 +48,23 @@ export interface LaneRules {
   readonly exposure: Exposure;
   readonly maxUnknownOutcomes: number;
   readonly products: ProductStates;
-  /** Families of which no further order may be open until one was delivered under the present mapping. */
+  /**
+   * Families of which no further order may be open until one was delivered under the present
+   * mapping.
+   */
   readonly fullFamilies: ReadonlySet<string>;
-  /** How old the known state of an order of this source may be, in ms; null: any. -Infinity: nothing of it is sent yet. */
+  /**
+   * How old the known state of an order of this source may be, in ms; null: any. -Infinity: nothing
+   * of it is sent yet.
+   */
   readonly maxAgeMs: (source: string) => number | null;
 }
 
 /** Whether an entry of this lane may be sent now. */
 export function mayClaim(lane: Lane, rules: LaneRules): boolean {
   const { product, family, source } = lane;
-  if (rules.maxAgeMs(source) === Number.NEGATIVE_INFINITY || isLanePaused(lane, rules.paused)) return false;
+  if (rules.maxAgeMs(source) === Number.NEGATIVE_INFINITY || isLanePaused(lane, rules.paused))
+    return false;
   if (!mayStart(rules.exposure, product, rules.products, rules.maxUnknownOutcomes)) return false;
   // A cancel delivers nothing, so it does not wait for the first delivered order.
   return product === null || !rules.fullFamilies.has(family);
@@ -62,15 +74,16 @@ export function mayClaim(lane: Lane, rules: LaneRules): boolean {
 export const places = { trial: -2, usual: 0, new: 1, failing: 2 } as const;
 
 /**
- * The place of a lane. The trial of a balance takes turns between products that it refused and others; that of a family goes
- * to a proven product, which tells most, or a new one. Otherwise products that fail come last, and while many do, new ones
- * come after proven ones.
+ * The place of a lane. The trial of a balance takes turns between products that it refused and
+ * others; that of a family goes to a proven product, which tells most, or a new one. Otherwise
+ * products that fail come last, and while many do, new ones come after proven ones.
  */
 export function placeOf({ read, hasWaiting }: Candidates, { products, trials }: LaneRules): number {
   const { product, family, balance } = read;
   const isFailing = product !== null && products.isFailing(product);
   const isNew = product !== null && !isFailing && !products.isProven(product);
-  if (trials.has(family) && product !== null && !isFailing) return isNew ? places.trial + 1 : places.trial;
+  if (trials.has(family) && product !== null && !isFailing)
+    return isNew ? places.trial + 1 : places.trial;
   const turn = balance === null ? undefined : trials.get(balance);
   if (turn !== undefined) return hasWaiting === (turn % 2 === 1) ? places.trial : places.usual;
   if (isFailing) return places.failing;
@@ -81,8 +94,15 @@ export function placeOf({ read, hasWaiting }: Candidates, { products, trials }: 
 export interface NewFacts extends Pick<Purchase, 'operation'> {
   readonly heldByShop: string | null;
   readonly lostOutboxMayHaveSent: boolean;
-  /** Its order in the shop as it is known; null: it came in another way, or an operator has decided without the shop. */
-  readonly shopOrder: { readonly source: string; readonly orderId: string; readonly currentAtMs: number } | null;
+  /**
+   * Its order in the shop as it is known; null: it came in another way, or an operator has decided
+   * without the shop.
+   */
+  readonly shopOrder: {
+    readonly source: string;
+    readonly orderId: string;
+    readonly currentAtMs: number;
+  } | null;
 }
 
 export function judgeNew(
@@ -93,7 +113,8 @@ export function judgeNew(
   if (heldByShop !== null) return { step: 'hold', why: heldByShop };
   if (lostOutboxMayHaveSent) return { step: 'recover' };
   // A cancel returns money: it buys nothing.
-  const mostMs = shopOrder === null || operation === 'esim_cancel' ? null : maxAgeMs(shopOrder.source);
+  const mostMs =
+    shopOrder === null || operation === 'esim_cancel' ? null : maxAgeMs(shopOrder.source);
   if (shopOrder === null || mostMs === null) return { step: 'send' };
   const ageMs = nowMs - shopOrder.currentAtMs;
   // A time ahead of the clock comes from a clock that was set: nobody knows how old the state is.
@@ -106,7 +127,10 @@ export interface UnknownFacts extends Omit<ResendFacts, 'canLookUp' | 'mayBeElse
   readonly rules: OrderRules;
   readonly originReference: string | null;
   readonly heldByShop: string | null;
-  /** Null: a lookup with this key tells what became of its last call. 0: only "found" counts. 1: another key must ask. */
+  /**
+   * Null: a lookup with this key tells what became of its last call. 0: only "found" counts. 1:
+   * another key must ask.
+   */
   readonly otherSender: 0 | 1 | null;
   /** The pause of the key that sent it, where that is another one. */
   readonly senderPause: Pick<Pause, 'reason' | 'openedBy'> | null;
@@ -134,17 +158,25 @@ export function judgeUnknown(facts: UnknownFacts, rules: ResendRules, latestMs: 
   const next = resendOrLookUp(facts, rules, latestMs);
   // It waits for the operator who paused its key, as all that is paused does.
   if (next.step === 'skip' && isStopped && senderPause.openedBy !== 'worker') return next;
-  if (otherSender === 0 || (otherSender === 1 && next.step === 'skip')) return { step: 'review', reason: senderGone };
+  if (otherSender === 0 || (otherSender === 1 && next.step === 'skip'))
+    return { step: 'review', reason: senderGone };
   return next.step === 'send' && heldByShop !== null ? { step: 'hold', why: heldByShop } : next;
 }
 
 function resendOrLookUp(facts: UnknownFacts, rules: ResendRules, latestMs: number): Step {
   const { operation, otherSender, senderPause } = facts;
   const canLookUp = rules.canLookUp(operation, facts.originReference);
-  const verdict = judgeResend({ ...facts, canLookUp, mayBeElsewhere: mayBeElsewhere(facts) }, rules, latestMs);
+  const verdict = judgeResend(
+    { ...facts, canLookUp, mayBeElsewhere: mayBeElsewhere(facts) },
+    rules,
+    latestMs,
+  );
   if (verdict.step !== 'send' || !(facts.isPaused || otherSender === 1)) return verdict;
-  // It counts as unknown, and would hold up others as long as its scope is paused. A key of another account is still asked
-  // for what was sent with it.
-  const isSenderAsked = otherSender === 1 && senderPause?.reason === keyOfOtherAccount && operation !== 'esim_cancel';
-  return { step: canLookUp && (isSenderAsked || rules.lookupsProven(operation)) ? 'lookup' : 'skip' };
+  // It counts as unknown, and would hold up others as long as its scope is paused. A key of another
+  // account is still asked for what was sent with it.
+  const isSenderAsked =
+    otherSender === 1 && senderPause?.reason === keyOfOtherAccount && operation !== 'esim_cancel';
+  return {
+    step: canLookUp && (isSenderAsked || rules.lookupsProven(operation)) ? 'lookup' : 'skip',
+  };
 }

@@ -3,10 +3,21 @@ import { assert } from '../../core/order-sync-error.ts';
 import { keyFingerprint } from '../../core/order/reference.ts';
 import { scopesJudged, scopesOf } from '../../core/order/scope.ts';
 import { connectorUnproven, fullFamilies } from '../../store/entries/connector-canary.ts';
-import { flagForReview, holdEntry, lookUpNext, recoverEntry } from '../../store/entries/entry-changes.ts';
+import {
+  flagForReview,
+  holdEntry,
+  lookUpNext,
+  recoverEntry,
+} from '../../store/entries/entry-changes.ts';
 import { originOf } from '../../store/entries/esim-origins.ts';
 import { readExposure } from '../../store/entries/open-calls.ts';
-import { keyOfOtherAccount, pausesBut, readPauses, type Pause, type PausedScopes } from '../../store/entries/pauses.ts';
+import {
+  keyOfOtherAccount,
+  pausesBut,
+  readPauses,
+  type Pause,
+  type PausedScopes,
+} from '../../store/entries/pauses.ts';
 import { delayForRecheck } from '../../store/entries/rechecks.ts';
 import { firstReplacementOf } from '../../store/entries/replacements.ts';
 import { inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
@@ -27,7 +38,10 @@ export interface RenderedRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a claim is made with. Its functions are asked before the transaction begins, and told after it is on disk. */
+/**
+ * What a claim is made with. Its functions are asked before the transaction begins, and told after
+ * it is on disk.
+ */
 export interface AttemptClaim {
   readonly step: 'send' | 'lookup';
   readonly keyName: string;
@@ -35,11 +49,17 @@ export interface AttemptClaim {
   readonly keyValue?: string;
   readonly incarnationId: number;
   readonly nowMs: number;
-  /** The latest time that it may be now: nothing is sent whose deadline may have passed. Default: `nowMs`. */
+  /**
+   * The latest time that it may be now: nothing is sent whose deadline may have passed. Default:
+   * `nowMs`.
+   */
   readonly latestMs?: number;
   readonly nowMono: number;
   readonly bootId: string | null;
-  /** Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so many. */
+  /**
+   * Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so
+   * many.
+   */
   readonly maxUnknownOutcomes: number;
   /** Absent: all were bought, and none failed. */
   readonly products?: ProductStates;
@@ -67,7 +87,9 @@ export interface OpenAttempt {
   readonly originReference: string | null;
   /** The reference of the entry's replacement, where that is what is looked up. */
   readonly successorReference: string | null;
-  /** The key may be of another account than the one that sent the entry: "not found" proves nothing. */
+  /**
+   * The key may be of another account than the one that sent the entry: "not found" proves nothing.
+   */
   readonly mayBeOtherAccount?: boolean;
   /** The paused scopes whose trial order this is. */
   readonly trialOf: readonly string[];
@@ -108,28 +130,33 @@ interface Chosen {
 }
 
 /**
- * Chooses the entry that is due next, and claims it with its attempt and the slots of its budget in one transaction. All that
- * is read for the choice is read at once, without a wait: nobody writes between it and the claim.
+ * Chooses the entry that is due next, and claims it with its attempt and the slots of its budget in
+ * one transaction. All that is read for the choice is read at once, without a wait: nobody writes
+ * between it and the claim.
  */
 export function openAttempt(outbox: Outbox, queue: Queue, claim: AttemptClaim): OpenAttempt | null {
   const { database } = outbox;
   const pauses = readPauses(database);
   const paused = pausesBut(pauses, [...claim.trials, ...notHoldingUp(pauses, claim)]);
   if (paused.account || paused.keys.includes(claim.keyName)) return null;
-  const fingerprint = claim.keyValue === undefined ? null : keyFingerprint(outbox.namespace, claim.keyValue);
+  const fingerprint =
+    claim.keyValue === undefined ? null : keyFingerprint(outbox.namespace, claim.keyValue);
   const claiming = { claim, queue, pauses, paused, fingerprint };
   const isSend = claim.step === 'send';
   const chosen = isSend
     ? chooseToSend(database, claiming)
     : { row: queue.toLookUp(claim.nowMs, fingerprint), aside: [] };
-  const { row, request, aside } = isSend ? rendered(outbox, chosen, claim) : { ...chosen, request: null };
+  const { row, request, aside } = isSend
+    ? rendered(outbox, chosen, claim)
+    : { ...chosen, request: null };
   if (row === null && aside.length === 0) return null;
   const attempt = inTransaction(database, () => {
     for (const each of aside) setAside(outbox, each, claim.nowMs);
     return row === null ? null : claimEntry(outbox, row, request, claiming);
   });
   if (aside.length > 0) claim.onSetAside?.(aside);
-  // What a lost outbox may have sent is looked up, or sent again, at once: it counts as an unknown outcome now.
+  // What a lost outbox may have sent is looked up, or sent again, at once: it counts as an unknown
+  // outcome now.
   const isRecovering = aside.some(({ step }) => step.step === 'recover');
   return attempt === null && isRecovering ? openAttempt(outbox, queue, claim) : attempt;
 }
@@ -138,7 +165,9 @@ export function openAttempt(outbox: Outbox, queue: Queue, claim: AttemptClaim): 
 function notHoldingUp(pauses: readonly Pause[], { step }: AttemptClaim): readonly string[] {
   // A key of another account looks up what was sent with it.
   const own = step === 'lookup' ? keyOfOtherAccount : connectorUnproven;
-  return pauses.filter(({ reason }) => reason === connectorUnproven || reason === own).map(({ scope }) => scope);
+  return pauses
+    .filter(({ reason }) => reason === connectorUnproven || reason === own)
+    .map(({ scope }) => scope);
 }
 
 /** First what was sent before, then what is new. */
@@ -151,7 +180,8 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
     if (step.step === 'send') return { row, aside };
     if (step.step !== 'skip') aside.push({ row, step });
   }
-  const probesOf = (scope: string): number => pauses.find((pause) => pause.scope === scope)?.probes ?? 0;
+  const probesOf = (scope: string): number =>
+    pauses.find((pause) => pause.scope === scope)?.probes ?? 0;
   const rules: LaneRules = {
     paused: claiming.paused,
     trials: new Map(claim.trials.map((scope) => [scope, probesOf(scope)])),
@@ -174,7 +204,11 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
   return { row: null, aside };
 }
 
-const allProven: ProductStates = { isProven: () => true, isFailing: () => false, manyFail: () => false };
+const allProven: ProductStates = {
+  isProven: () => true,
+  isFailing: () => false,
+  manyFail: () => false,
+};
 
 /** An entry whose request cannot be rendered is never sent, and must not stop the others. */
 function rendered(
@@ -192,9 +226,13 @@ function rendered(
   }
 }
 
-/** A request that was sent once is sent again to the byte; only that of an entry that was never sent is rendered. */
+/**
+ * A request that was sent once is sent again to the byte; only that of an entry that was never sent
+ * is rendered.
+ */
 function requestOf(outbox: Outbox, row: EntryRow, claim: AttemptClaim): RenderedRequest {
-  if (row.request_method === null || row.request_path === null) return claim.render(entryOf(outbox, row));
+  if (row.request_method === null || row.request_path === null)
+    return claim.render(entryOf(outbox, row));
   const headers: Readonly<Record<string, string>> = JSON.parse(row.request_headers ?? '{}');
   return { method: row.request_method, path: row.request_path, body: row.request_body, headers };
 }
@@ -216,7 +254,12 @@ function setAside(outbox: Outbox, { row, step }: SetAside, nowMs: number): void 
 }
 
 /** Called inside a transaction. */
-function claimEntry(outbox: Outbox, row: EntryRow, request: RenderedRequest | null, claiming: Claiming): OpenAttempt {
+function claimEntry(
+  outbox: Outbox,
+  row: EntryRow,
+  request: RenderedRequest | null,
+  claiming: Claiming,
+): OpenAttempt {
   const { database } = outbox;
   const { claim, fingerprint } = claiming;
   const { keyName, incarnationId, nowMs, step, trials } = claim;
@@ -227,7 +270,8 @@ function claimEntry(outbox: Outbox, row: EntryRow, request: RenderedRequest | nu
   const entry = entryOf(outbox, row);
   if (request !== null) startSending(database, row, request, claim);
   takeSlotsOfAttempt(database, attemptId, claim);
-  // A lookup can be the trial of the account only: it says nothing about what a narrower scope sells.
+  // A lookup can be the trial of the account only: it says nothing about what a narrower scope
+  // sells.
   const tried = isSend ? scopesJudged(scopesOf(row)) : ['account'];
   return {
     attemptId,
@@ -237,17 +281,33 @@ function claimEntry(outbox: Outbox, row: EntryRow, request: RenderedRequest | nu
     entry,
     request,
     originReference: originOf(database, row),
-    successorReference: entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null,
+    successorReference:
+      entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null,
     mayBeOtherAccount: !isSend && otherSenderOf(database, row.id, fingerprint) !== null,
     trialOf: tried.filter((scope) => trials.includes(scope)),
   };
 }
 
-function startSending(database: Sqlite, row: EntryRow, request: RenderedRequest, claim: AttemptClaim): void {
-  assert(canTransition(row.state, 'sending'), `${row.reference} may be sent from the state ${row.state}`);
+function startSending(
+  database: Sqlite,
+  row: EntryRow,
+  request: RenderedRequest,
+  claim: AttemptClaim,
+): void {
+  assert(
+    canTransition(row.state, 'sending'),
+    `${row.reference} may be sent from the state ${row.state}`,
+  );
   const { keyName, nowMs } = claim;
   const { headers: given = {} } = request;
   const headers = Object.keys(given).length === 0 ? null : JSON.stringify(given);
-  const { changes } = updateSending(database).run({ ...request, headers, id: row.id, from: row.state, keyName, nowMs });
+  const { changes } = updateSending(database).run({
+    ...request,
+    headers,
+    id: row.id,
+    from: row.state,
+    keyName,
+    nowMs,
+  });
   assert(changes === 1, `${row.reference} is claimed once`);
 }

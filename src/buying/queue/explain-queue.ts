@@ -50,8 +50,10 @@ interface Moment extends QueueSources {
   readonly perMinute: number;
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
-const timeIn = ({ nowMs }: Pick<Moment, 'nowMs'>, ms: number): string => isoTime(nowMs + Math.round(ms));
+const sum = (numbers: readonly number[]): number =>
+  numbers.reduce((total, each) => total + each, 0);
+const timeIn = ({ nowMs }: Pick<Moment, 'nowMs'>, ms: number): string =>
+  isoTime(nowMs + Math.round(ms));
 
 /**
  * Explains one entry, or the queue as a whole: why nothing is sent now, and when it will be.
@@ -63,7 +65,8 @@ export function explain(
 ): Extract<CommandResult, { kind: 'queue' | 'queued_entry' }> {
   if (reference === null) return { kind: 'queue', explanation: explainQueue(sources) };
   const entry = sources.read.queuedEntry(reference);
-  if (entry !== null) return { kind: 'queued_entry', explanation: explainEntry(momentOf(sources), entry) };
+  if (entry !== null)
+    return { kind: 'queued_entry', explanation: explainEntry(momentOf(sources), entry) };
   throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
     hint: 'look for it with `order-sync orders list --search`',
   });
@@ -90,7 +93,8 @@ export function explainQueue(sources: QueueSources): QueueExplanation {
     keys: keys.map(({ view }) => view),
     limits: worker === null ? [] : limitsOf(moment),
     per_minute: perMinute,
-    drained_at: worker !== null && isSending ? timeIn(moment, sentInMs(moment, worker.gate, due - 1)) : null,
+    drained_at:
+      worker !== null && isSending ? timeIn(moment, sentInMs(moment, worker.gate, due - 1)) : null,
   };
 }
 
@@ -98,17 +102,34 @@ export function pauseView(pause: PauseEffect): PauseView {
   const { scope, reason, message, openedBy, sinceMs, probeAtMs, probes, holdsUp } = pause;
   const probeAt = probeAtMs === null ? null : isoTime(probeAtMs);
   const since = isoTime(sinceMs);
-  return { scope, reason, message, opened_by: openedBy, since, probe_at: probeAt, probes, holds_up: holdsUp };
+  return {
+    scope,
+    reason,
+    message,
+    opened_by: openedBy,
+    since,
+    probe_at: probeAt,
+    probes,
+    holds_up: holdsUp,
+  };
 }
 
 /** Who paused a scope, when and why, what it holds up, and when the worker tries it. */
-export function pauseText({ scope, since, reason, message, holds_up: count, ...pause }: PauseView): string {
+export function pauseText({
+  scope,
+  since,
+  reason,
+  message,
+  holds_up: count,
+  ...pause
+}: PauseView): string {
   const probe = pause.probe_at === null ? '' : `; tried again at ${pause.probe_at}`;
   const heldUp = `; it holds up ${count} ${count === 1 ? 'entry' : 'entries'}`;
   return `${scope} is paused since ${since} by ${pause.opened_by}: ${reason}: ${message}${heldUp}${probe}`;
 }
 
-const textsOf = (pauses: readonly PauseEffect[]): readonly string[] => pauses.map(pauseView).map(pauseText);
+const textsOf = (pauses: readonly PauseEffect[]): readonly string[] =>
+  pauses.map(pauseView).map(pauseText);
 
 function momentOf(sources: QueueSources): Moment {
   const facts = sources.read.queueFacts();
@@ -120,7 +141,13 @@ function momentOf(sources: QueueSources): Moment {
 
 function keyState(usage: KeyUsage, facts: QueueFacts, sources: QueueSources): KeyState {
   const { keyName: name, isPaused, backOffMs, throttle, orders, requests } = usage;
-  const idle = { name, since: null, until: null, orders_used: orders.used, requests_used: requests.used };
+  const idle = {
+    name,
+    since: null,
+    until: null,
+    orders_used: orders.used,
+    requests_used: requests.used,
+  };
   const pause = facts.pauses.find(({ scope }) => scope === keyScope(name));
   if (pause !== undefined) {
     const shown = pauseView(pause);
@@ -154,11 +181,20 @@ function limitsOf(moment: Moment): QueueExplanation['limits'] {
   });
 }
 
-/** About how many ms after so many others an order is sent: free slots are used at once, the rest at the rate of the budget. */
-function sentInMs({ usable, perMinute }: Moment, gate: Pick<BudgetGate, 'nextInMs'>, ahead: number): number {
+/**
+ * About how many ms after so many others an order is sent: free slots are used at once, the rest at
+ * the rate of the budget.
+ */
+function sentInMs(
+  { usable, perMinute }: Moment,
+  gate: Pick<BudgetGate, 'nextInMs'>,
+  ahead: number,
+): number {
   const nextMs = gate.nextInMs('spend');
   const ready = usable.filter(({ view }) => view.state === 'ready');
-  const free = sum(ready.map(({ usage: { orders } }) => Math.max(0, orders.capacity - orders.used)));
+  const free = sum(
+    ready.map(({ usage: { orders } }) => Math.max(0, orders.capacity - orders.used)),
+  );
   return ahead < free ? nextMs : nextMs + (ahead / Math.max(1, perMinute)) * 60_000;
 }
 
@@ -172,33 +208,52 @@ function explainEntry(moment: Moment, entry: QueuedEntry): EntryExplanation {
   const stopping = isLookup ? whyNothingIsCalled(moment) : whyItIsNotSent(moment, entry);
   const ahead = isLookup || worker === null ? null : callsAhead(moment.facts, entry);
   const slotInMs =
-    worker === null ? Infinity : ahead === null ? worker.gate.nextInMs('read') : sentInMs(moment, worker.gate, ahead);
+    worker === null
+      ? Infinity
+      : ahead === null
+        ? worker.gate.nextInMs('read')
+        : sentInMs(moment, worker.gate, ahead);
   const startMs = Math.max(dueAtMs, nowMs + Math.round(slotInMs));
   const canStart = stopping.length === 0 && Number.isFinite(startMs);
   const isLate = notAfterMs !== null && (startMs > notAfterMs || stopping.length > 0);
   const reasons = [
     ...(isLookup ? ['its next call is a lookup, which asks the API what became of it'] : []),
     ...stopping,
-    ...(dueAtMs > nowMs && entry.awaitsRecheck === null ? [`it is due at ${isoTime(dueAtMs)}`] : []),
+    ...(dueAtMs > nowMs && entry.awaitsRecheck === null
+      ? [`it is due at ${isoTime(dueAtMs)}`]
+      : []),
     ...notesOf(moment),
-    ...(ahead !== null && slotInMs > 0 && Number.isFinite(startMs) && dueAtMs < startMs ? [budgetText(moment)] : []),
-    ...(!isLookup && isLate ? [`its deadline is ${isoTime(notAfterMs)}; it is not bought after that`] : []),
+    ...(ahead !== null && slotInMs > 0 && Number.isFinite(startMs) && dueAtMs < startMs
+      ? [budgetText(moment)]
+      : []),
+    ...(!isLookup && isLate
+      ? [`its deadline is ${isoTime(notAfterMs)}; it is not bought after that`]
+      : []),
   ];
   return { ...base, reasons, calls_ahead: ahead, starts_at: canStart ? isoTime(startMs) : null };
 }
 
-/** Shops take turns, and so do the lanes of a shop. Only the claim knows whose turn is next: here all others come first. */
+/**
+ * Shops take turns, and so do the lanes of a shop. Only the claim knows whose turn is next: here
+ * all others come first.
+ */
 function callsAhead(facts: QueueFacts, { state, source, lane, before }: QueuedEntry): number {
   if (state === 'unknown') return before;
-  const { own = [], other = [] } = Object.groupBy(facts.lanes, (it) => (it.source === source ? 'own' : 'other'));
+  const { own = [], other = [] } = Object.groupBy(facts.lanes, (it) =>
+    it.source === source ? 'own' : 'other',
+  );
   const lanes = own.filter((it) => it.lane !== lane || state !== 'pending');
   const turns = before + sum(lanes.map(({ count }) => Math.min(count, before + 1)));
-  const shops = [...Map.groupBy(other, (it) => it.source).values()].map((of) => sum(of.map(({ count }) => count)));
+  const shops = [...Map.groupBy(other, (it) => it.source).values()].map((of) =>
+    sum(of.map(({ count }) => count)),
+  );
   return facts.unknownOutcomeSends + turns + sum(shops.map((count) => Math.min(count, turns + 1)));
 }
 
 function budgetText(moment: Moment): string {
-  const uses = limitsOf(moment).map(({ limit, used, capacity }) => `${used} of ${capacity} ${limit}`);
+  const uses = limitsOf(moment).map(
+    ({ limit, used, capacity }) => `${used} of ${capacity} ${limit}`,
+  );
   const next = timeIn(moment, moment.worker?.gate.nextInMs('spend') ?? 0);
   return `the budget: ${uses.join(' and ')} are used; the next call can start at ${next}`;
 }
@@ -230,12 +285,19 @@ const deadlineUnclear =
 function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
   const { state, lane, notAfterMs, awaitsRecheck, blockedBy, unknownOfProduct } = entry;
   const isQueued = state === 'pending' || state === 'waiting' || state === 'unknown';
-  const pauses = isQueued ? textsOf(moment.facts.pauses.filter((pause) => holdUp([pause])({ state, lane }))) : [];
-  // The cap waits for entries with an unknown outcome, so it does not stop them; they hold their eSIM themselves.
+  const pauses = isQueued
+    ? textsOf(moment.facts.pauses.filter((pause) => holdUp([pause])({ state, lane })))
+    : [];
+  // The cap waits for entries with an unknown outcome, so it does not stop them; they hold their
+  // eSIM themselves.
   if (state === 'unknown') return [...whyNothingIsCalled(moment), ...pauses];
   const failing = `the outcome of ${unknownOfProduct} other entries of ${readLane(lane).product} is unknown; nothing new of it is bought until one of them is known`;
   const present = moment.worker?.present;
-  const isUnclear = notAfterMs !== null && present && present.earliestMs < notAfterMs && notAfterMs <= present.latestMs;
+  const isUnclear =
+    notAfterMs !== null &&
+    present &&
+    present.earliestMs < notAfterMs &&
+    notAfterMs <= present.latestMs;
   return [
     ...(awaitsRecheck === null ? [] : [recheckText(awaitsRecheck)]),
     ...whyNothingIsBought(moment),
@@ -248,9 +310,13 @@ function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
 
 /** The facts that slow everything down without stopping it. */
 function notesOf({ worker, usable, facts: { callsInFlight } }: Moment): readonly string[] {
-  if (worker === null) return ['no worker answers: nothing is sent until one runs; start it with `order-sync run`'];
+  if (worker === null)
+    return ['no worker answers: nothing is sent until one runs; start it with `order-sync run`'];
   const busy = `${callsInFlight} calls are in flight, and submit.concurrency allows ${worker.concurrency}`;
-  return [...usable.flatMap(({ why }) => why ?? []), ...(callsInFlight >= worker.concurrency ? [busy] : [])];
+  return [
+    ...usable.flatMap(({ why }) => why ?? []),
+    ...(callsInFlight >= worker.concurrency ? [busy] : []),
+  ];
 }
 
 /** Why no call is due for an entry in its state; null when one is. */

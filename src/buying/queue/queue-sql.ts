@@ -20,12 +20,15 @@ import {
   type UnknownFacts,
 } from './choose.ts';
 
-/** Reads the candidates of the queue, and the facts by which one of them is chosen. Nothing here writes. */
+/**
+ * Reads the candidates of the queue, and the facts by which one of them is chosen. Nothing here
+ * writes.
+ */
 
 /**
- * An eSIM is spent on by one call at a time, in the order in which the entries came: while an earlier entry of the same
- * ICCID is open, a later one waits. Where a person held the earlier one, and released it while the later one was being
- * sent, the earlier one waits.
+ * An eSIM is spent on by one call at a time, in the order in which the entries came: while an
+ * earlier entry of the same ICCID is open, a later one waits. Where a person held the earlier one,
+ * and released it while the later one was being sent, the earlier one waits.
  */
 const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (
   SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.id <> e.id AND (o.id < e.id OR o.state = 'sending')
@@ -34,7 +37,8 @@ const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (
 const iccidIsIdle = `(e.iccid IS NULL OR NOT EXISTS (
   SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.iccid IS NOT NULL AND o.state = 'sending'))`;
 const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :latestMs)`;
-const hasNoOpenCall = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
+const hasNoOpenCall =
+  'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
 
 /** A lane with entries of a state, and when the first of them is due. */
 interface LaneHead {
@@ -54,7 +58,9 @@ const headOf = (state: QueueState): string => `
     AND e.id NOT IN (SELECT value FROM json_each(:except))
   ORDER BY e.due_at_ms, e.id LIMIT 1`;
 
-/** Entries of unknown outcome are few: no more than `submit.concurrency`, unless that was lowered. */
+/**
+ * Entries of unknown outcome are few: no more than `submit.concurrency`, unless that was lowered.
+ */
 const mostUnknown = 1000;
 
 interface HeadParameters {
@@ -70,7 +76,10 @@ const selectToSendAgain = statementOf<{ nowMs: number }, EntryRow>(
   `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
    AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT ${mostUnknown}`,
 );
-const ofStates = <T>(make: (state: QueueState) => T) => ({ waiting: make('waiting'), pending: make('pending') });
+const ofStates = <T>(make: (state: QueueState) => T) => ({
+  waiting: make('waiting'),
+  pending: make('pending'),
+});
 const selectHead = ofStates((state) => statementOf<HeadParameters, EntryRow>(headOf(state)));
 const selectHeads = ofStates((state) => statementOf<[], LaneHead>(headsOf(state)));
 const firstToLookUp = (which: string, order = 'e.due_at_ms, e.id') =>
@@ -108,8 +117,9 @@ const turnsBetweenLast = 10;
 const mostTurns = 100_000;
 
 /**
- * The entries that are due: the shops take turns, and within a shop its lanes do. A backlog of thousands delays the single
- * order of another shop or product by one call. The turns are kept in memory: they begin anew after a restart.
+ * The entries that are due: the shops take turns, and within a shop its lanes do. A backlog of
+ * thousands delays the single order of another shop or product by one call. The turns are kept in
+ * memory: they begin anew after a restart.
  */
 export class Queue extends OutboxSteps {
   /** The number of the last turn of each shop and of each lane. */
@@ -119,7 +129,10 @@ export class Queue extends OutboxSteps {
   /** The last turn of what comes after the others. */
   #lastTurnOfLast = 0;
   #turnsOfLast = 0;
-  /** What `nextAt` found at this count of changed rows. It is asked several times between two changes. */
+  /**
+   * What `nextAt` found at this count of changed rows. It is asked several times between two
+   * changes.
+   */
   #nextAt: { changes: number; found: Map<'send' | 'lookup', number | null> } | null = null;
 
   /** The entries of unknown outcome that are due to be sent again. */
@@ -127,8 +140,13 @@ export class Queue extends OutboxSteps {
     return selectToSendAgain(this.database).all({ nowMs });
   }
 
-  /** The next entry that was never sent, or that waited to be sent again; null when no lane has one. */
-  toSend(at: { nowMs: number; latestMs: number; except: readonly number[] }, rules: LaneRules): EntryRow | null {
+  /**
+   * The next entry that was never sent, or that waited to be sent again; null when no lane has one.
+   */
+  toSend(
+    at: { nowMs: number; latestMs: number; except: readonly number[] },
+    rules: LaneRules,
+  ): EntryRow | null {
     const lanes = this.#inTurn(at.nowMs)
       .filter(({ read }) => mayClaim(read, rules))
       .map((candidates, index) => ({
@@ -137,10 +155,16 @@ export class Queue extends OutboxSteps {
         place: this.#placeOf(candidates, rules),
         isNew: placeOf(candidates, rules) === places.new,
       }))
-      .toSorted((a, b) => a.place - b.place || (a.isNew ? this.#fromBothEnds(a.index - b.index) : 0));
+      .toSorted(
+        (a, b) => a.place - b.place || (a.isNew ? this.#fromBothEnds(a.index - b.index) : 0),
+      );
     for (const { candidates } of lanes) {
       const { state, lane, read } = candidates;
-      const row = selectHead[state](this.database).get({ ...at, except: JSON.stringify(at.except), lane });
+      const row = selectHead[state](this.database).get({
+        ...at,
+        except: JSON.stringify(at.except),
+        lane,
+      });
       if (row === undefined) continue;
       if (this.#lastTurns.size >= mostTurns) this.#lastTurns.clear();
       this.#turns += 1;
@@ -163,18 +187,26 @@ export class Queue extends OutboxSteps {
     return isItsTurn ? places.trial : places.usual - 0.5;
   }
 
-  /** New products are tried from both ends: many that fail, one behind the other, do not hide the others. */
+  /**
+   * New products are tried from both ends: many that fail, one behind the other, do not hide the
+   * others.
+   */
   #fromBothEnds(order: number): number {
     return this.#turnsOfLast % 4 < 2 ? order : -order;
   }
 
   /** The families of the products of which an order is due. */
   dueFamilies(nowMs: number): readonly Family[] {
-    const due = this.#inTurn(nowMs).flatMap(({ read }) => (read.product === null ? [] : [read.family]));
+    const due = this.#inTurn(nowMs).flatMap(({ read }) =>
+      read.product === null ? [] : [read.family],
+    );
     return (['gift_card', 'esim'] as const).filter((family) => due.includes(`family:${family}`));
   }
 
-  /** The lanes with an entry that is due. Shops that had no turn yet take their turns in the order of arrival. */
+  /**
+   * The lanes with an entry that is due. Shops that had no turn yet take their turns in the order
+   * of arrival.
+   */
   #inTurn(nowMs: number): readonly Candidates[] {
     const last = (name: string): number => this.#lastTurns.get(name) ?? 0;
     const heads = ofStates((state) => selectHeads[state](this.database).all());
@@ -184,14 +216,26 @@ export class Queue extends OutboxSteps {
         heads[state]
           .filter(({ dueAtMs }) => dueAtMs <= nowMs)
           .toSorted((a, b) => a.dueAtMs - b.dueAtMs || a.id - b.id)
-          .map(({ lane }) => ({ state, lane, read: readLane(lane), hasWaiting: waiting.has(lane) })),
+          .map(({ lane }) => ({
+            state,
+            lane,
+            read: readLane(lane),
+            hasWaiting: waiting.has(lane),
+          })),
       )
-      .map((lane) => ({ lane, shop: last(lane.read.source), own: last(`${lane.state} ${lane.lane}`) }))
+      .map((lane) => ({
+        lane,
+        shop: last(lane.read.source),
+        own: last(`${lane.state} ${lane.lane}`),
+      }))
       .toSorted((a, b) => a.shop - b.shop || a.own - b.own)
       .map(({ lane }) => lane);
   }
 
-  /** The entry that is looked up next: by turns one of unknown outcome, and what is due longest. So none waits for the others. */
+  /**
+   * The entry that is looked up next: by turns one of unknown outcome, and what is due longest. So
+   * none waits for the others.
+   */
   toLookUp(nowMs: number, fingerprint: string | null): EntryRow | null {
     const given = { nowMs, fingerprint };
     const first = this.#isTurnOfOldest ? undefined : lookUpUnknown(this.database).get(given);
@@ -230,7 +274,11 @@ export function newFactsOf(database: Sqlite, row: EntryRow): NewFacts {
 export function unknownFactsOf(
   database: Sqlite,
   row: EntryRow,
-  { fingerprint, paused, pauses }: { fingerprint: string | null; paused: PausedScopes; pauses: readonly Pause[] },
+  {
+    fingerprint,
+    paused,
+    pauses,
+  }: { fingerprint: string | null; paused: PausedScopes; pauses: readonly Pause[] },
 ): UnknownFacts {
   const sender = keyScope(row.key_name ?? '');
   return {
@@ -242,7 +290,8 @@ export function unknownFactsOf(
     originReference: originOf(database, row),
     heldByShop: whyHeldByShop(database, row),
     otherSender: otherSenderOf(database, row.id, fingerprint),
-    senderPause: (paused.all.has(sender) ? pauses.find(({ scope }) => scope === sender) : null) ?? null,
+    senderPause:
+      (paused.all.has(sender) ? pauses.find(({ scope }) => scope === sender) : null) ?? null,
     isPaused: isSendPaused(scopesOf(row), paused),
   };
 }

@@ -24,12 +24,26 @@ export function addAudit(program: Command, context: CliContext): void {
   addAnswerOptions(list).action((options: AuditOptions) =>
     withReader(options, (reader) => {
       const { subject, limit } = options;
-      const { rows, next } = reader.auditLog({ subject, sinceMs: timeOf('--since', options.since) }, { limit });
+      const { rows, next } = reader.auditLog(
+        { subject, sinceMs: timeOf('--since', options.since) },
+        { limit },
+      );
       if (rows.length === 0) writeNotes(context, options, ['Nothing was decided that fits.']);
       if (next !== null) writeNotes(context, options, ['There are more: see --limit']);
       const header = ['AT', 'ACTOR', 'ACTION', 'SUBJECT', 'REASON'];
-      const cells = rows.map((row) => [shortTime(row.at), row.actor, row.action, row.subject, row.reason]);
-      writeAnswer(context, options, { audit: rows.map(jsonFields), more: next !== null }, renderTable(header, cells));
+      const cells = rows.map((row) => [
+        shortTime(row.at),
+        row.actor,
+        row.action,
+        row.subject,
+        row.reason,
+      ]);
+      writeAnswer(
+        context,
+        options,
+        { audit: rows.map(jsonFields), more: next !== null },
+        renderTable(header, cells),
+      );
     }),
   );
 }

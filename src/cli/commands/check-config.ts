@@ -12,19 +12,26 @@ export function addCheckConfig(program: Command, context: CliContext): void {
   const command = program
     .command('check-config')
     .option('--explain', 'print every value and its source; secrets are masked')
-    .option('--reload', 'have the running worker read and check the configuration, and use it, as SIGHUP does');
-  addAnswerOptions(command).action(async (options: ConfigOptions & { explain?: boolean; reload?: boolean }) => {
-    if (options.reload === true) return await reload(options, context);
-    const loaded = checkedConfigFrom(options);
-    checkSkuMaps(loaded);
-    checkInstallation(loaded);
-    const { file, warnings, values } = loaded;
-    const notes = warnings.map((warning) => `warning: ${warning}`);
-    writeNotes(context, options, notes);
-    const table = options.explain ? renderTable(['KEY', 'VALUE', 'SOURCE'], values.map(valueRow)) : '';
-    const report = { file, valid: true, warnings, ...(options.explain ? { values } : {}) };
-    writeAnswer(context, options, report, `${table}${file} is valid\n`);
-  });
+    .option(
+      '--reload',
+      'have the running worker read and check the configuration, and use it, as SIGHUP does',
+    );
+  addAnswerOptions(command).action(
+    async (options: ConfigOptions & { explain?: boolean; reload?: boolean }) => {
+      if (options.reload === true) return await reload(options, context);
+      const loaded = checkedConfigFrom(options);
+      checkSkuMaps(loaded);
+      checkInstallation(loaded);
+      const { file, warnings, values } = loaded;
+      const notes = warnings.map((warning) => `warning: ${warning}`);
+      writeNotes(context, options, notes);
+      const table = options.explain
+        ? renderTable(['KEY', 'VALUE', 'SOURCE'], values.map(valueRow))
+        : '';
+      const report = { file, valid: true, warnings, ...(options.explain ? { values } : {}) };
+      writeAnswer(context, options, report, `${table}${file} is valid\n`);
+    },
+  );
 }
 
 async function reload(options: ConfigOptions, context: CliContext): Promise<void> {

@@ -19,12 +19,20 @@ export function addDb(program: Command, context: CliContext): void {
   const db = program.command('db');
   const check = db
     .command('check')
-    .description('read the whole database and report whether it is sound; also while a worker runs');
+    .description(
+      'read the whole database and report whether it is sound; also while a worker runs',
+    );
   addAnswerOptions(check).action(async (options: ConfigOptions) => {
     const path = await databasePathOf(options);
     sayWhatTakesLong(context, options, 'reading the whole database');
     const found = await runUpkeep('check', [path]);
-    const { schemaVersion: schema, newestSchema, sqliteVersion: sqlite, upstream, problems } = found;
+    const {
+      schemaVersion: schema,
+      newestSchema,
+      sqliteVersion: sqlite,
+      upstream,
+      problems,
+    } = found;
     const sound = problems.length === 0;
     if (!sound) context.setExitCode(exitCodes.problemsFound);
     const report = { path, sound, problems, schema, newest_schema: newestSchema, sqlite, upstream };
@@ -34,7 +42,9 @@ export function addDb(program: Command, context: CliContext): void {
   });
   const backup = db
     .command('backup')
-    .description('copy the database into the folder of backups and check the copy; also while a worker runs');
+    .description(
+      'copy the database into the folder of backups and check the copy; also while a worker runs',
+    );
   addAnswerOptions(backup).action(async (options: ConfigOptions) => {
     const { databasePath, backup: settings } = (await configWithoutSecrets(options)).config;
     const at = isoTime(context.clock.wallMs());
@@ -49,11 +59,17 @@ export function addDb(program: Command, context: CliContext): void {
       'put a backup in the place of the database; what was bought since is looked up before anything is sent',
     )
     .argument('<file>', 'a backup');
-  addAnswerOptions(restore).action((file: string, options: ConfigOptions) => restoreBackup(file, options, context));
+  addAnswerOptions(restore).action((file: string, options: ConfigOptions) =>
+    restoreBackup(file, options, context),
+  );
 }
 
 /** The copy does not know what was bought since: the after-loss mode begins with it. */
-async function restoreBackup(file: string, options: ConfigOptions, context: CliContext): Promise<void> {
+async function restoreBackup(
+  file: string,
+  options: ConfigOptions,
+  context: CliContext,
+): Promise<void> {
   const { config } = await configFrom(options);
   const at = isoTime(context.clock.wallMs());
   const path = config.databasePath;

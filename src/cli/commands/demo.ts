@@ -54,8 +54,12 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
   try {
     const demoConfig = await ownAddresses(config, sandbox.url);
     await buyDemoEsims(demoConfig, context.clock);
-    const dropped = isFirstStart && options.samples ? await dropSamples(folderOf(config).inbox) : [];
-    const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'stop' | 'keep running'> => {
+    const dropped =
+      isFirstStart && options.samples ? await dropSamples(folderOf(config).inbox) : [];
+    const whileRunning = async (
+      worker: RunningWorker,
+      stop: AbortSignal,
+    ): Promise<'stop' | 'keep running'> => {
       context.stderr.write(banner(config, sandbox.url, worker, dropped.length));
       if (dropped.length === 0 && options.once !== true) return 'keep running';
       await allDone(worker, config, context, stop);
@@ -75,8 +79,13 @@ function folderOf({ intake: { folders } }: Config) {
   });
 }
 
-/** Listens at the address of the config, or on a free port when another program has that address. */
-async function sandboxOf(config: Config, log: NonNullable<SandboxOptions['log']>): Promise<Sandbox> {
+/**
+ * Listens at the address of the config, or on a free port when another program has that address.
+ */
+async function sandboxOf(
+  config: Config,
+  log: NonNullable<SandboxOptions['log']>,
+): Promise<Sandbox> {
   const section = readSandboxSection(config.sandbox, config.dataDir);
   try {
     return await startSandbox({ ...section, log });
@@ -86,10 +95,16 @@ async function sandboxOf(config: Config, log: NonNullable<SandboxOptions['log']>
   }
 }
 
-/** The config with addresses that no other program has: a free port where one has that of the config. */
+/**
+ * The config with addresses that no other program has: a free port where one has that of the
+ * config.
+ */
 async function ownAddresses(config: Config, baseUrl: string): Promise<Config> {
   const { admin, intake, wholesale } = config;
-  const webhook = intake.webhook && { ...intake.webhook, listen: await freeAddress(intake.webhook.listen) };
+  const webhook = intake.webhook && {
+    ...intake.webhook,
+    listen: await freeAddress(intake.webhook.listen),
+  };
   return {
     ...config,
     wholesale: { ...wholesale, baseUrl },
@@ -113,10 +128,15 @@ async function freeAddress(wanted: ListenAddress): Promise<ListenAddress> {
   }
 }
 
-/** Copies the samples into the inbox, as a shop should: under a temporary name, then renamed. Returns their names. */
+/**
+ * Copies the samples into the inbox, as a shop should: under a temporary name, then renamed.
+ * Returns their names.
+ */
 async function dropSamples(inbox: string): Promise<readonly string[]> {
   await mkdir(inbox, { recursive: true, mode: 0o700 });
-  const names = (await readdir(samplesFolder)).filter((name) => /\.(json|ndjson|csv)$/.test(name)).toSorted();
+  const names = (await readdir(samplesFolder))
+    .filter((name) => /\.(json|ndjson|csv)$/.test(name))
+    .toSorted();
   for (const name of names) {
     const draft = join(inbox, `.${name}.tmp`);
     await copyFile(join(samplesFolder, name), draft);
@@ -126,22 +146,43 @@ async function dropSamples(inbox: string): Promise<readonly string[]> {
 }
 
 /**
- * Buys the two eSIMs that the samples top up and cancel. The reference is fixed: a second start gets the same two
- * (Spec 7, retry rule 1). In a new sandbox their ICCIDs are always those of the samples.
+ * Buys the two eSIMs that the samples top up and cancel. The reference is fixed: a second start
+ * gets the same two (Spec 7, retry rule 1). In a new sandbox their ICCIDs are always those of the
+ * samples.
  */
 async function buyDemoEsims({ wholesale }: Config, clock: Clock): Promise<void> {
   const [key] = wholesale.keys;
   if (key === undefined) return;
-  const client = createWholesaleClient({ baseUrl: wholesale.baseUrl, wire: readWire(wholesale.wire), clock });
+  const client = createWholesaleClient({
+    baseUrl: wholesale.baseUrl,
+    wire: readWire(wholesale.wire),
+    clock,
+  });
   const operation = 'esim_order';
-  const what = { variant: null, plan: 'test-plan-fixed', iccid: null, quantity: 2, days: null, currency: 'USD' };
+  const what = {
+    variant: null,
+    plan: 'test-plan-fixed',
+    iccid: null,
+    quantity: 2,
+    days: null,
+    currency: 'USD',
+  };
   const order = { operation, reference: 'demo-esims-of-last-week', ...what } as const;
   try {
-    const outcome = await client.submit({ ...client.render(order), operation, keyValue: key.value, expect: order });
+    const outcome = await client.submit({
+      ...client.render(order),
+      operation,
+      keyValue: key.value,
+      expect: order,
+    });
     if (outcome.row !== 'accepted' && outcome.row !== 'rate_limited') {
-      throw new OrderSyncError('UNREACHABLE', `The embedded sandbox does not sell: ${outcome.message}`, {
-        hint: 'remove the data folder to start the demo anew',
-      });
+      throw new OrderSyncError(
+        'UNREACHABLE',
+        `The embedded sandbox does not sell: ${outcome.message}`,
+        {
+          hint: 'remove the data folder to start the demo anew',
+        },
+      );
     }
   } finally {
     await client.close();
@@ -149,13 +190,20 @@ async function buyDemoEsims({ wholesale }: Config, clock: Clock): Promise<void> 
 }
 
 /** Resolves when the inbox is empty, every entry is settled and every result is written. */
-async function allDone(worker: RunningWorker, config: Config, context: CliContext, stop: AbortSignal): Promise<void> {
+async function allDone(
+  worker: RunningWorker,
+  config: Config,
+  context: CliContext,
+  stop: AbortSignal,
+): Promise<void> {
   const folders = config.intake.folders.flatMap(({ inbox, work }) => [inbox, work]);
   // Twice in a row: a file may be between two folders.
   for (let idleLooks = 0; idleLooks < 2 && !stop.aborted; ) {
     await context.clock.sleep(200, stop);
     const { open, dueDeliveries } = worker.store.read.backlog();
-    const files = folders.flatMap((folder) => readdirSync(folder)).filter((name) => !name.startsWith('.'));
+    const files = folders
+      .flatMap((folder) => readdirSync(folder))
+      .filter((name) => !name.startsWith('.'));
     idleLooks = open === 0 && dueDeliveries === 0 && files.length === 0 ? idleLooks + 1 : 0;
   }
 }
@@ -164,11 +212,18 @@ const shortPath = (path: string): string => relative('.', path) || '.';
 
 /** Where another program has the port of the config, the one in use is another. */
 function movedFrom(wanted: number, address: string): string {
-  return wanted === 0 || address.endsWith(`:${wanted}`) ? '' : `   (another program has port ${wanted})`;
+  return wanted === 0 || address.endsWith(`:${wanted}`)
+    ? ''
+    : `   (another program has port ${wanted})`;
 }
 
 /** The first lines for a person: this is the sandbox, where things are, what to try next. */
-function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropped: number): string {
+function banner(
+  config: Config,
+  sandboxUrl: string,
+  worker: RunningWorker,
+  dropped: number,
+): string {
   const { adminAddress, webhookAddress } = worker;
   const { admin, intake, results } = config;
   const { webhook } = intake;
@@ -176,7 +231,9 @@ function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropp
   const samples = shortPath(samplesFolder);
   const own = admin.tokens.find(({ name }) => name === 'demo');
   const isShown = own !== undefined && isLoopback(admin.listen.host);
-  const apiPort = Number(readSandboxSection(config.sandbox, config.dataDir).listen.split(':').at(-1));
+  const apiPort = Number(
+    readSandboxSection(config.sandbox, config.dataDir).listen.split(':').at(-1),
+  );
   return [
     '',
     '  order-sync DEMO: this is the SANDBOX. Nothing costs money, no code can be used.',
@@ -188,7 +245,9 @@ function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropp
     ...(isShown ? [`            sign in with ${own.secrets[0]}`] : []),
     ...(webhook === null || webhookAddress === null
       ? []
-      : [`  orders    http://${webhookAddress}/docs   over HTTP${movedFrom(webhook.listen.port, webhookAddress)}`]),
+      : [
+          `  orders    http://${webhookAddress}/docs   over HTTP${movedFrom(webhook.listen.port, webhookAddress)}`,
+        ]),
     `  sandbox   ${sandboxUrl}   the API${movedFrom(apiPort, sandboxUrl)}`,
     '',
     dropped > 0
@@ -204,9 +263,15 @@ function banner(config: Config, sandboxUrl: string, worker: RunningWorker, dropp
 /** Every order with its states, once all of them are done. */
 function summary(read: OutboxReader, config: Config): string {
   const lines = read.listOrders({ limit: 50 }).map((order) => {
-    return `  ${plainText(order.source)}/${plainText(order.orderId)}`.padEnd(24) + stateCounts(order).join(', ');
+    return (
+      `  ${plainText(order.source)}/${plainText(order.orderId)}`.padEnd(24) +
+      stateCounts(order).join(', ')
+    );
   });
   const results = `  The results are in ${shortPath(config.results.folder)}/`;
-  const attention = '  What needs review:  npx order-sync orders list --attention --config config/sandbox.yaml';
-  return ['', '  Every order is done:', ...lines.toReversed(), '', results, attention, '', ''].join('\n');
+  const attention =
+    '  What needs review:  npx order-sync orders list --attention --config config/sandbox.yaml';
+  return ['', '  Every order is done:', ...lines.toReversed(), '', results, attention, '', ''].join(
+    '\n',
+  );
 }

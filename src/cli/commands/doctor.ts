@@ -35,7 +35,12 @@ export function addDoctor(program: Command, context: CliContext): void {
     const findings = await examine(options, context);
     const isHealthy = findings.every(({ status }) => status !== 'fail');
     if (!isHealthy) context.setExitCode(exitCodes.problemsFound);
-    writeAnswer(context, options, { healthy: isHealthy, checks: findings }, plainLines(findings.flatMap(asText)));
+    writeAnswer(
+      context,
+      options,
+      { healthy: isHealthy, checks: findings },
+      plainLines(findings.flatMap(asText)),
+    );
   });
 }
 
@@ -58,22 +63,40 @@ async function examine(options: ConfigOptions, context: CliContext): Promise<rea
   }
   const { config, file, warnings } = loaded;
   const message = [`${file} is valid`, ...warnings].join('\n');
-  const valid: Finding = { check: 'config', status: warnings.length === 0 ? 'pass' : 'warn', message, next: null };
+  const valid: Finding = {
+    check: 'config',
+    status: warnings.length === 0 ? 'pass' : 'warn',
+    message,
+    next: null,
+  };
   return [valid, ...(await examineInstallation(config, context))];
 }
 
-async function examineInstallation(config: Config, context: CliContext): Promise<readonly Finding[]> {
+async function examineInstallation(
+  config: Config,
+  context: CliContext,
+): Promise<readonly Finding[]> {
   const local = [
     await finding('data_dir', () => checkDataDir(config)),
     await finding('disk', () => checkDisk(config)),
     await finding('folders', () => checkSharedFolders(config)),
     await finding('database', () => checkDatabase(config)),
-    ...(config.results.access.gid === null ? [] : [await finding('results', () => checkResults(config.results))]),
+    ...(config.results.access.gid === null
+      ? []
+      : [await finding('results', () => checkResults(config.results))]),
   ];
-  const ports = [...(await shopFindings(config.intake.shops, context.clock)), ...(await portFindings(config))];
-  // A call needs a slot of the budget, which is in the database: one of another version is not read.
-  const isUsable = local.every(({ check, status }) => status === 'pass' || (status === 'warn' && check !== 'database'));
-  const asked = isUsable ? [...pauseFindings(config), ...(await apiFindings(config, context))] : [notAsked];
+  const ports = [
+    ...(await shopFindings(config.intake.shops, context.clock)),
+    ...(await portFindings(config)),
+  ];
+  // A call needs a slot of the budget, which is in the database: one of another version is not
+  // read.
+  const isUsable = local.every(
+    ({ check, status }) => status === 'pass' || (status === 'warn' && check !== 'database'),
+  );
+  const asked = isUsable
+    ? [...pauseFindings(config), ...(await apiFindings(config, context))]
+    : [notAsked];
   return [...local, ...asked, ...ports];
 }
 
@@ -90,7 +113,10 @@ async function apiFindings(config: Config, context: CliContext): Promise<readonl
   const api = await finding('api', async () => {
     const command = { action: 'check_api', keys, withinMs: slotsWithinMs } as const;
     const result = await sendCommand(config, command, 'api', context);
-    found.push(...keyFindings(result), ...priceFindings(config, result), { check: 'clock', ...checkClock(result) });
+    found.push(...keyFindings(result), ...priceFindings(config, result), {
+      check: 'clock',
+      ...checkClock(result),
+    });
     return pass(config.wholesale.baseUrl);
   });
   return found.length === 0 ? [api] : found;

@@ -30,13 +30,18 @@ export function addHealth(program: Command, context: CliContext): void {
   addConfigOptions(command).action(async (options: HealthOptions) => {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
     const { config } = await configWithoutSecrets(options);
-    const { healthy, body } = await askHealth(addressOf(config), path).catch(async (error: unknown) => {
-      await requireOwnDatabase(config);
-      throw error;
-    });
-    if (!healthy || (options.strict === true && body.status !== 'pass')) context.setExitCode(exitCodes.problemsFound);
+    const { healthy, body } = await askHealth(addressOf(config), path).catch(
+      async (error: unknown) => {
+        await requireOwnDatabase(config);
+        throw error;
+      },
+    );
+    if (!healthy || (options.strict === true && body.status !== 'pass'))
+      context.setExitCode(exitCodes.problemsFound);
     const { checks = {} } = body;
-    const shown = Object.entries(checks).map(([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`);
+    const shown = Object.entries(checks).map(
+      ([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`,
+    );
     const reasons = options.strict === true ? healthReasons(body) : [];
     const answer = reasons.length === 0 ? body : { ...body, reasons };
     const told = new Set([...pauseReasons(body), ...reasons]);
@@ -44,7 +49,10 @@ export function addHealth(program: Command, context: CliContext): void {
   });
 }
 
-/** Where a worker of this configuration listens: as its run file says, else as the configuration says. */
+/**
+ * Where a worker of this configuration listens: as its run file says, else as the configuration
+ * says.
+ */
 function addressOf(config: Config): string {
   const { host, port } = config.admin.listen;
   const configured = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -56,7 +64,14 @@ const bodySchema = z.looseObject({
   checks: z.record(z.string(), z.string()).optional(),
   details: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
   pauses: z
-    .array(z.looseObject({ scope: z.string(), reason: z.string(), since: z.string(), holds_up: z.number() }))
+    .array(
+      z.looseObject({
+        scope: z.string(),
+        reason: z.string(),
+        since: z.string(),
+        holds_up: z.number(),
+      }),
+    )
     .optional(),
   pauses_not_shown: z.number().optional(),
 });
@@ -65,17 +80,25 @@ type HealthBody = z.infer<typeof bodySchema>;
 /** The details of a check, as ` (ahead_ms 432000000)`. */
 function detailsOf(name: string, { details = {} }: HealthBody): string {
   const known = Object.entries(details[name] ?? {});
-  return known.length === 0 ? '' : ` (${known.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ')})`;
+  return known.length === 0
+    ? ''
+    : ` (${known.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ')})`;
 }
 
-export async function askHealth(address: string, path: string): Promise<{ healthy: boolean; body: HealthBody }> {
+export async function askHealth(
+  address: string,
+  path: string,
+): Promise<{ healthy: boolean; body: HealthBody }> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
     const answer = await fetch(`http://${address}${path}`, { signal, redirect: 'error' });
     return { healthy: answer.ok, body: bodySchema.parse(await answer.json()) };
   } catch (cause) {
     const hint = 'is it running, with this config? start it with `order-sync run`';
-    throw new OrderSyncError('UNREACHABLE', `No worker answers at http://${address}${path}`, { hint, cause });
+    throw new OrderSyncError('UNREACHABLE', `No worker answers at http://${address}${path}`, {
+      hint,
+      cause,
+    });
   }
 }
 
@@ -99,16 +122,24 @@ function detailReasons(name: string, details: Details): readonly string[] {
       `The attention list has ${counts(kinds)}${more === true ? ' and more' : ''}: see \`order-sync orders list --attention\`.`,
     ];
   }
-  if (name === 'results') return Object.entries(details).map(([sink, pause]) => sinkReason(sink, pause));
+  if (name === 'results')
+    return Object.entries(details).map(([sink, pause]) => sinkReason(sink, pause));
   const { refused } = details;
-  return refused === undefined ? [] : [`Callers were refused in the last minute: ${counts(refused)}.`];
+  return refused === undefined
+    ? []
+    : [`Callers were refused in the last minute: ${counts(refused)}.`];
 }
 
-function pauseReasons({ pauses = [], pauses_not_shown: more = 0 }: Partial<HealthBody>): readonly string[] {
+function pauseReasons({
+  pauses = [],
+  pauses_not_shown: more = 0,
+}: Partial<HealthBody>): readonly string[] {
   const shown = pauses.map(({ scope, reason, since, holds_up: count }) => {
     return `Nothing is sent for ${scope} since ${since} (${reason}); ${count} entries wait.`;
   });
-  return more === 0 ? shown : [...shown, `${more} more scopes are paused: \`order-sync queue status\` has them.`];
+  return more === 0
+    ? shown
+    : [...shown, `${more} more scopes are paused: \`order-sync queue status\` has them.`];
 }
 
 function sinkReason(sink: string, pause: unknown): string {

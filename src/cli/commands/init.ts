@@ -17,48 +17,61 @@ import type { CliContext } from '../context.ts';
 import { checkAddress, keyFindings, makeFolder } from '../doctor-checks.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
-const lookedUpFirst = 'orders that are here, and those that come in within 7 days, are looked up before they are sent';
+const lookedUpFirst =
+  'orders that are here, and those that come in within 7 days, are looked up before they are sent';
 
 export function addInit(program: Command, context: CliContext): void {
   const command = program
     .command('init')
     .option('--example', 'only write an example of the config file, where there is none')
-    .option('--after-loss', 'the outbox was lost or restored: look up what may have been bought before sending it');
-  addConfigOptions(command).action(async (options: ConfigOptions & { afterLoss?: boolean; example?: boolean }) => {
-    if (options.example === true) return writeExample(configFileOf(sourcesOf(options)), context);
-    const loaded = await configFrom(options);
-    const { config } = loaded;
-    const hadDatabase = existsSync(config.databasePath);
-    checkSkuMaps(loaded);
-    const { environment, upstream } = config.wholesale;
-    if (hadDatabase) refuseOtherUpstream(loaded);
-    const isBound = hadDatabase && upstreamOf(config.databasePath, upstream).upstream === upstream;
-    for (const folder of foldersOf(config)) report(context, makeFolder(folder), folder);
+    .option(
+      '--after-loss',
+      'the outbox was lost or restored: look up what may have been bought before sending it',
+    );
+  addConfigOptions(command).action(
+    async (options: ConfigOptions & { afterLoss?: boolean; example?: boolean }) => {
+      if (options.example === true) return writeExample(configFileOf(sourcesOf(options)), context);
+      const loaded = await configFrom(options);
+      const { config } = loaded;
+      const hadDatabase = existsSync(config.databasePath);
+      checkSkuMaps(loaded);
+      const { environment, upstream } = config.wholesale;
+      if (hadDatabase) refuseOtherUpstream(loaded);
+      const isBound =
+        hadDatabase && upstreamOf(config.databasePath, upstream).upstream === upstream;
+      for (const folder of foldersOf(config)) report(context, makeFolder(folder), folder);
 
-    const hadSecret = existsSync(config.reference.secretFile);
-    const person = options.afterLoss === true ? cliActor() : null;
-    const olderCopy = await makeOutbox(config, context, person);
-    report(context, !hadSecret, config.reference.secretFile);
-    report(context, !hadDatabase, config.databasePath);
-    if (olderCopy !== null) context.stderr.write(`${olderCopy}\n`);
-    if (person !== null || olderCopy !== null) context.stdout.write(`${lookedUpFirst}\n`);
-    if (!hadSecret) {
-      context.stderr.write(
-        `Keep a copy of ${config.reference.secretFile} outside this machine: with it, orders that are redelivered after a lost disk are not bought twice.\n`,
-      );
-    }
-    if (environment === 'production' && !isBound) await requireApi(loaded, context);
-  });
+      const hadSecret = existsSync(config.reference.secretFile);
+      const person = options.afterLoss === true ? cliActor() : null;
+      const olderCopy = await makeOutbox(config, context, person);
+      report(context, !hadSecret, config.reference.secretFile);
+      report(context, !hadDatabase, config.databasePath);
+      if (olderCopy !== null) context.stderr.write(`${olderCopy}\n`);
+      if (person !== null || olderCopy !== null) context.stdout.write(`${lookedUpFirst}\n`);
+      if (!hadSecret) {
+        context.stderr.write(
+          `Keep a copy of ${config.reference.secretFile} outside this machine: with it, orders that are redelivered after a lost disk are not bought twice.\n`,
+        );
+      }
+      if (environment === 'production' && !isBound) await requireApi(loaded, context);
+    },
+  );
 }
 
 /** Asks the API before a database has orders of it: until then the address may be corrected. */
 async function requireApi(loaded: LoadedConfig, context: CliContext): Promise<void> {
   const { config, file } = loaded;
   const keys = config.wholesale.keys.slice(0, 1).map(({ name }) => name);
-  const asked = await sendCommand(config, { action: 'check_api', keys, withinMs: 10_000 }, 'api', context);
+  const asked = await sendCommand(
+    config,
+    { action: 'check_api', keys, withinMs: 10_000 },
+    'api',
+    context,
+  );
   for (const { status, message, next } of keyFindings(asked)) {
     const problem = `leads to no API that takes orders: ${message}; ${next}`;
-    if (next === checkAddress) throw new ConfigInvalidError(file, [issueAt(loaded, 'wholesale.base_url', problem)]);
+    if (next === checkAddress)
+      throw new ConfigInvalidError(file, [issueAt(loaded, 'wholesale.base_url', problem)]);
     if (status !== 'pass') context.stderr.write(`warning: ${message}; ${next}\n`);
   }
 }
@@ -66,7 +79,9 @@ async function requireApi(loaded: LoadedConfig, context: CliContext): Promise<vo
 /** @throws OrderSyncError REFUSED when the file is there */
 function writeExample(file: string, context: CliContext): void {
   if (existsSync(file))
-    throw new OrderSyncError('REFUSED', `${file} is there already`, { hint: 'name another file with --config' });
+    throw new OrderSyncError('REFUSED', `${file} is there already`, {
+      hint: 'name another file with --config',
+    });
   mkdirSync(dirname(file), { recursive: true });
   copyFileSync(exampleFile, file, constants.COPYFILE_EXCL);
   report(context, true, file);
@@ -74,7 +89,11 @@ function writeExample(file: string, context: CliContext): void {
 }
 
 /** Returns why the database that is there is an older copy; null if it is none. */
-export async function makeOutbox(config: Config, context: CliContext, person: string | null): Promise<string | null> {
+export async function makeOutbox(
+  config: Config,
+  context: CliContext,
+  person: string | null,
+): Promise<string | null> {
   const clock = new ContinuousClock(context.clock);
   const logger = loggerFor(config, context.stderr, 'silent');
   const opened = openOutbox(config, 'if-missing');

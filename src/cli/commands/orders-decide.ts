@@ -37,7 +37,10 @@ const descriptions = {
   retry: 'retry an entry now, with the same reference',
 } as const;
 
-/** The commands by which people decide on entries: on one, or where that is safe on all that a filter finds. */
+/**
+ * The commands by which people decide on entries: on one, or where that is safe on all that a
+ * filter finds.
+ */
 export function addOrderDecisions(orders: Command, context: CliContext): void {
   for (const action of bulkActions) {
     const command = orders
@@ -47,7 +50,8 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
       .option('--reason <text>', 'why, for the audit log; at least 3 characters');
     addAnswerOptions(addBulkOptions(command, action)).action(
       async (reference: string | undefined, options: BulkOptions) => {
-        if (isBulk(reference, options) || reference === undefined) return await actOnMany(action, options, context);
+        if (isBulk(reference, options) || reference === undefined)
+          return await actOnMany(action, options, context);
         const reason = reasonOf(options, true);
         await decide({ action, reference, ...audited({ reason }) }, options, context);
       },
@@ -60,7 +64,9 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
 const audited = ({ reason }: Pick<DecisionOptions, 'reason'>) => ({ actor: cliActor(), reason });
 
 function addReason(command: Command): Command {
-  return addAnswerOptions(command.requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters'));
+  return addAnswerOptions(
+    command.requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters'),
+  );
 }
 
 interface ResolveOptions extends DecisionOptions {
@@ -81,33 +87,57 @@ function addResolve(orders: Command, context: CliContext): void {
     .description('settle an entry that needs review as an operator found it')
     .argument('<reference>', 'the reference of the entry')
     .addOption(new Option('--as <end>', 'its final state').choices(resolutions))
-    .option('--give <pieces>', 'how many of the bought pieces the customer gets', wholeNumber(1, 1_000_000))
+    .option(
+      '--give <pieces>',
+      'how many of the bought pieces the customer gets',
+      wholeNumber(1, 1_000_000),
+    )
     .option('--order-number <number>', "the supplier's number of the order")
     .option('--iccid <iccid...>', 'the delivered eSIMs: a later cancel finds its order by them')
-    .option('--units <file>', 'the delivered units, one code a line or a JSON list; - is standard input')
+    .option(
+      '--units <file>',
+      'the delivered units, one code a line or a JSON list; - is standard input',
+    )
     .option('--no-units', 'they are not known: the result asks for delivery by hand')
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {
     const { as, give: pieces, orderNumber = null, note = null, iccid = [] } = options;
     if (pieces !== undefined && as === undefined) {
-      return await decide({ action: 'give', reference, pieces, ...audited(options) }, options, context);
+      return await decide(
+        { action: 'give', reference, pieces, ...audited(options) },
+        options,
+        context,
+      );
     }
     if (as === undefined || pieces !== undefined) {
       throw new OrderSyncError('USAGE', 'Say what you found: --as or --give', {
         hint: '--as settles an entry in needs_review; --give says how many of the bought pieces the customer gets',
       });
     }
-    const given = { orderNumber, iccids: iccid.map(checkedIccid), units: await unitsOf(options), note };
-    await decide({ action: 'resolve', reference, as, ...given, ...audited(options) }, options, context);
+    const given = {
+      orderNumber,
+      iccids: iccid.map(checkedIccid),
+      units: await unitsOf(options),
+      note,
+    };
+    await decide(
+      { action: 'resolve', reference, as, ...given, ...audited(options) },
+      options,
+      context,
+    );
   });
 }
 
 const mostBytes = 512 * 1024;
 
-/** Read from a file or standard input, because every user of the machine can see the arguments of a command. */
+/**
+ * Read from a file or standard input, because every user of the machine can see the arguments of a
+ * command.
+ */
 async function unitsOf({ units: file }: ResolveOptions): Promise<Unit[] | undefined> {
   if (file === undefined || file === false) return file === false ? [] : undefined;
-  const tooLarge = (): Error => new OrderSyncError('USAGE', `${file} has more than ${mostBytes} bytes`);
+  const tooLarge = (): Error =>
+    new OrderSyncError('USAGE', `${file} has more than ${mostBytes} bytes`);
   const bytes = Buffer.concat(await readInput(file, mostBytes, tooLarge));
   if (!isUtf8(bytes)) throw new OrderSyncError('USAGE', `${file} is not text in UTF-8`);
   return [...readEnteredUnits(new TextDecoder().decode(bytes))];
@@ -127,8 +157,15 @@ function addReorder(orders: Command, context: CliContext): void {
     .command('reorder')
     .description('order again, under a new reference, what was certainly not bought')
     .argument('<reference>', 'the reference of the entry')
-    .option('--confirm <reference>', 'the old reference once more, because the new one can buy again', '')
-    .option('--remap', 'order what the SKU map says now; without --confirm, show the old and the new request');
+    .option(
+      '--confirm <reference>',
+      'the old reference once more, because the new one can buy again',
+      '',
+    )
+    .option(
+      '--remap',
+      'order what the SKU map says now; without --confirm, show the old and the new request',
+    );
   addReason(command).action(
     async (reference: string, options: DecisionOptions & { confirm: string; remap?: boolean }) => {
       if (options.remap === true) {
@@ -137,18 +174,38 @@ function addReorder(orders: Command, context: CliContext): void {
         return await remap(reference, options, context);
       }
       const { confirm } = options;
-      return await decide({ action: 'reorder', reference, confirm, ...audited(options) }, options, context);
+      return await decide(
+        { action: 'reorder', reference, confirm, ...audited(options) },
+        options,
+        context,
+      );
     },
   );
 }
 
-async function decide(command: StoreCommand, options: ConfigOptions, context: CliContext): Promise<void> {
+async function decide(
+  command: StoreCommand,
+  options: ConfigOptions,
+  context: CliContext,
+): Promise<void> {
   const { config } = await configFrom(options);
-  const { reference, before, after, newReference } = await sendCommand(config, command, 'entry', context);
+  const { reference, before, after, newReference } = await sendCommand(
+    config,
+    command,
+    'entry',
+    context,
+  );
   const change =
-    before === after ? `${reference} stays ${after}, and is due now` : `${reference}: ${before} -> ${after}`;
+    before === after
+      ? `${reference} stays ${after}, and is due now`
+      : `${reference}: ${before} -> ${after}`;
   const text = newReference === null ? change : `${reference} is ordered again as ${newReference}`;
-  writeAnswer(context, options, { reference, before, after, new_reference: newReference }, `${text}\n`);
+  writeAnswer(
+    context,
+    options,
+    { reference, before, after, new_reference: newReference },
+    `${text}\n`,
+  );
 }
 
 /** The options by which a command names many entries instead of one. */
@@ -164,12 +221,19 @@ interface BulkOptions extends ConfigOptions {
 
 /** How many references a preview shows. */
 const shown = 10;
-const participles = { retry: 'retried', hold: 'held', release: 'released', cancel: 'cancelled' } as const;
+const participles = {
+  retry: 'retried',
+  hold: 'held',
+  release: 'released',
+  cancel: 'cancelled',
+} as const;
 
 function addBulkOptions(command: Command, action: BulkAction): Command {
   return command
     .addOption(
-      new Option('--state <state>', 'instead of a reference: entries in this state').choices(statesFor(action)),
+      new Option('--state <state>', 'instead of a reference: entries in this state').choices(
+        statesFor(action),
+      ),
     )
     .option('--source <source>', 'instead of a reference: entries of this shop')
     .option('--code <code>', 'instead of a reference: entries with this code')
@@ -179,11 +243,17 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
 }
 
 /** @throws OrderSyncError USAGE when a reference and a filter are given, or neither */
-function isBulk(reference: string | undefined, { state, source, code, product }: BulkOptions): boolean {
+function isBulk(
+  reference: string | undefined,
+  { state, source, code, product }: BulkOptions,
+): boolean {
   const isFiltered = [state, source, code, product].some((it) => it !== undefined);
   if ((reference !== undefined) !== isFiltered) return isFiltered;
-  const message = 'Name an entry by its reference, or many by --state, --source, --code and --product';
-  throw new OrderSyncError('USAGE', message, { hint: '`order-sync queue status` shows what needs review' });
+  const message =
+    'Name an entry by its reference, or many by --state, --source, --code and --product';
+  throw new OrderSyncError('USAGE', message, {
+    hint: '`order-sync queue status` shows what needs review',
+  });
 }
 
 /** The reason of a command; a preview needs none. */
@@ -197,7 +267,11 @@ function reasonOf({ reason, dryRun, yes }: BulkOptions, isOne: boolean): string 
 }
 
 /** Shows which entries a filter finds, and with `--yes` acts on them. */
-async function actOnMany(order: BulkAction, options: BulkOptions, context: CliContext): Promise<void> {
+async function actOnMany(
+  order: BulkAction,
+  options: BulkOptions,
+  context: CliContext,
+): Promise<void> {
   const reason = reasonOf(options, false);
   const { state, source, code, product } = options;
   const which: BulkFilter = { state, source, code, product, untilMs: context.clock.wallMs() };
@@ -209,17 +283,25 @@ async function actOnMany(order: BulkAction, options: BulkOptions, context: CliCo
       });
     return previewBulk(reader, { order, which });
   });
-  if (options.yes !== true || options.dryRun === true) return showPreview(order, preview, options, context);
+  if (options.yes !== true || options.dryRun === true)
+    return showPreview(order, preview, options, context);
   const { config } = await configFrom(options);
   const { references } = preview;
   sayWhatTakesLong(context, options, `${references.length} entries`);
-  const { changed, refused } = await runBulk({ order, which, actor: cliActor(), reason }, references, (command) =>
-    sendCommand(config, command, 'bulk', context),
+  const { changed, refused } = await runBulk(
+    { order, which, actor: cliActor(), reason },
+    references,
+    (command) => sendCommand(config, command, 'bulk', context),
   );
   showResult(order, { changed, refused }, preview, options, context);
 }
 
-function showPreview(order: BulkAction, preview: BulkPreview, options: BulkOptions, context: CliContext): void {
+function showPreview(
+  order: BulkAction,
+  preview: BulkPreview,
+  options: BulkOptions,
+  context: CliContext,
+): void {
   const { matched, references } = preview;
   const states = statesOf(preview);
   const first = references.slice(0, shown);
@@ -227,8 +309,12 @@ function showPreview(order: BulkAction, preview: BulkPreview, options: BulkOptio
     matched === 0
       ? 'no entries fit'
       : `${matched} entries fit (${countsText(states)}) and would be ${participles[order]}; do it with --yes`,
-    ...(matched > mostInRun ? [`one run takes ${mostInRun} of them: repeat it for the others`] : []),
-    ...(matched === 0 ? [] : [`The first ${first.length} of them:`, ...first.map((reference) => `  ${reference}`)]),
+    ...(matched > mostInRun
+      ? [`one run takes ${mostInRun} of them: repeat it for the others`]
+      : []),
+    ...(matched === 0
+      ? []
+      : [`The first ${first.length} of them:`, ...first.map((reference) => `  ${reference}`)]),
   ];
   writeAnswer(context, options, { action: order, matched, states, first }, plainLines(lines));
 }
@@ -243,7 +329,10 @@ function showResult(
   if (refused.length > 0) context.setExitCode(exitCodes.refused);
   const left = Math.max(0, matched - changed.length - refused.length);
   const notes = refused.map(({ message, hint }) => `refused: ${message}; ${hint}`);
-  writeNotes(context, options, [...notes, ...(left > 0 ? [`${left} are left: repeat the command for them`] : [])]);
+  writeNotes(context, options, [
+    ...notes,
+    ...(left > 0 ? [`${left} are left: repeat the command for them`] : []),
+  ]);
   const text = `${changed.length} of ${matched} are ${participles[order]}\n`;
   writeAnswer(context, options, { action: order, matched, changed, refused, left }, text);
 }

@@ -14,8 +14,14 @@ interface RemapOptions extends ConfigOptions {
   readonly confirm: string;
 }
 
-/** Orders anew what a wrong SKU map has asked for. Without `--confirm` it only shows both requests. */
-export async function remap(reference: string, options: RemapOptions, context: CliContext): Promise<void> {
+/**
+ * Orders anew what a wrong SKU map has asked for. Without `--confirm` it only shows both requests.
+ */
+export async function remap(
+  reference: string,
+  options: RemapOptions,
+  context: CliContext,
+): Promise<void> {
   const { config } = await configFrom(options);
   const line = await withReader(options, (reader) => reader.mappedLine(reference));
   if (line === null) {
@@ -41,9 +47,14 @@ export async function remap(reference: string, options: RemapOptions, context: C
 function mapOf({ reference, source, folder }: MappedLine, { intake }: Config): MapOfLine {
   const shop = intake.shops.find((it) => it.source === source);
   if (shop !== undefined) return { source, currency: shop.currency, skuMap: shop.skuMap, shop };
-  const { currency = null, skuMap = null } = intake.folders.find(({ name }) => name === folder) ?? {};
+  const { currency = null, skuMap = null } =
+    intake.folders.find(({ name }) => name === folder) ?? {};
   if (skuMap !== null) return { source, currency: currency ?? undefined, skuMap, shop: null };
-  throw new OrderSyncError('REFUSED', `No SKU map is configured for ${reference} of the source "${source}"`, {
-    hint: 'order it again without --remap, or under a new line id with what is right',
-  });
+  throw new OrderSyncError(
+    'REFUSED',
+    `No SKU map is configured for ${reference} of the source "${source}"`,
+    {
+      hint: 'order it again without --remap, or under a new line id with what is right',
+    },
+  );
 }

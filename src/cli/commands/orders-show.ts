@@ -1,5 +1,11 @@
 import { Argument, type Command } from 'commander';
-import { errorText, eventText, callTexts, stateText, suppliersAdvice } from '../../admin/entry-text.ts';
+import {
+  errorText,
+  eventText,
+  callTexts,
+  stateText,
+  suppliersAdvice,
+} from '../../admin/entry-text.ts';
 import { isoTime, shortTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/operator/queue-explanation.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
@@ -8,7 +14,12 @@ import { labelledFields } from '../../core/answers/unit-fields.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../buying/queue/exposure.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
-import type { AttemptDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
+import type {
+  AttemptDetail,
+  DeliveryDetail,
+  EntryDetail,
+  OrderDetail,
+} from '../../store/read/order-detail.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
 import type { TimelineEvent } from '../../store/read/timeline.ts';
 import type { KeptAnswer } from '../../store/entries/kept-answers.ts';
@@ -40,42 +51,69 @@ export function addShow(orders: Command, context: CliContext): void {
     .description('show one order: what was asked, every attempt, and what may be done')
     .addArgument(new Argument('<order>', 'an order id or a reference'))
     .option('--source <source>', 'the shop, when several have an order of that id')
-    .option('--timeline', 'show everything that happened, in the order of time, instead of the state')
-    .option('--answers', 'show the last answers of the API, too: the form of their values (A, 9), and no code')
+    .option(
+      '--timeline',
+      'show everything that happened, in the order of time, instead of the state',
+    )
+    .option(
+      '--answers',
+      'show the last answers of the API, too: the form of their values (A, 9), and no code',
+    )
     .option('--reveal', 'show the delivered codes, too; the audit log says who did, and why')
     .option('--reason <text>', 'why the codes are shown');
   addAnswerOptions(show).action(async (asked: string, options: ShowOptions) => {
     const { order, timeline, answers } = await withReader(options, (reader) => {
       const { source } = options;
       const found =
-        reader.showEntry(asked) ?? reader.showOrder(source ?? null, asked) ?? showFound(reader, asked, source);
+        reader.showEntry(asked) ??
+        reader.showOrder(source ?? null, asked) ??
+        showFound(reader, asked, source);
       if (found !== null) {
         const read = (page: PageRequest) => reader.timeline(found.id, page);
         const ids = found.entries.map(({ reference }) => reference);
         const kept = options.answers === true ? reader.keptAnswers(ids) : null;
-        return { order: found, timeline: options.timeline === true ? wholeTimeline(read) : null, answers: kept };
+        return {
+          order: found,
+          timeline: options.timeline === true ? wholeTimeline(read) : null,
+          answers: kept,
+        };
       }
       throw new OrderSyncError('NOT_FOUND', `No order or reference "${asked}" is in the outbox`, {
         hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
       });
     });
     const units = options.reveal === true ? await reveal(order, options, context) : null;
-    const shown = timeline === null ? orderAsText(order, await unknownLimitOf(order, options)) : timelineText(timeline);
-    const events = timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };
+    const shown =
+      timeline === null
+        ? orderAsText(order, await unknownLimitOf(order, options))
+        : timelineText(timeline);
+    const events =
+      timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };
     const text = answers === null ? shown : `${shown}\n${answersAsText(answers)}`;
     const kept = answers === null ? {} : { answers: answers.map(answerAsJson) };
-    const json = { ...orderAsJson(order), ...events, ...kept, ...(units === null ? {} : { units }) };
+    const json = {
+      ...orderAsJson(order),
+      ...events,
+      ...kept,
+      ...(units === null ? {} : { units }),
+    };
     writeAnswer(context, options, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
   });
 }
 
 /** By whatever else the search finds it, for example the number of the shop. */
-function showFound(reader: OutboxReader, search: string, source: string | undefined): OrderDetail | null {
+function showFound(
+  reader: OutboxReader,
+  search: string,
+  source: string | undefined,
+): OrderDetail | null {
   const [found, ...others] = reader.listOrders({ search, source, limit: 10 });
   if (found === undefined || others.length === 0)
     return found === undefined ? null : reader.showOrder(found.source, found.orderId);
   const ids = [found, ...others].map((order) => `${order.orderId} of ${order.source}`);
-  throw new OrderSyncError('USAGE', `"${search}" finds ${ids.join(', ')}`, { hint: 'name one of them by its id' });
+  throw new OrderSyncError('USAGE', `"${search}" finds ${ids.join(', ')}`, {
+    hint: 'name one of them by its id',
+  });
 }
 
 function answerAsJson({ body, ...answer }: KeptAnswer): Record<string, unknown> {
@@ -93,15 +131,25 @@ function answersAsText(answers: readonly KeptAnswer[]): string {
   return plainLines(lines);
 }
 
-/** So many unknown outcomes hold up a product. The configuration is read only for an order that may be held up so. */
+/**
+ * So many unknown outcomes hold up a product. The configuration is read only for an order that may
+ * be held up so.
+ */
 async function unknownLimitOf({ entries }: OrderDetail, options: ShowOptions): Promise<number> {
   if (entries.every(({ unknownOfProduct }) => unknownOfProduct === 0)) return 1;
   const { config } = await configWithoutSecrets(options);
   return productUnknownLimit(config.submit.maxUnknownOutcomes);
 }
 
-/** The units of each entry that has some. The worker opens them, and records that this user read them. */
-async function reveal({ entries }: OrderDetail, options: ShowOptions, context: CliContext): Promise<RevealedUnits> {
+/**
+ * The units of each entry that has some. The worker opens them, and records that this user read
+ * them.
+ */
+async function reveal(
+  { entries }: OrderDetail,
+  options: ShowOptions,
+  context: CliContext,
+): Promise<RevealedUnits> {
   const { reason } = options;
   if (reason === undefined) {
     throw new OrderSyncError('USAGE', '--reveal needs a reason', {
@@ -110,7 +158,9 @@ async function reveal({ entries }: OrderDetail, options: ShowOptions, context: C
   }
   const { config } = await configFrom(options);
   const revealed: [string, RevealedUnits[string]][] = [];
-  for (const { reference } of entries.filter(({ unitCount, shreddedAt }) => unitCount > 0 && shreddedAt === null)) {
+  for (const { reference } of entries.filter(
+    ({ unitCount, shreddedAt }) => unitCount > 0 && shreddedAt === null,
+  )) {
     const command = { action: 'reveal', reference, reason, actor: cliActor() } as const;
     revealed.push([reference, (await sendCommand(config, command, 'revealed', context)).units]);
   }
@@ -143,16 +193,23 @@ function orderAsJson(order: OrderDetail): Record<string, unknown> {
   };
 }
 
-/** One order for people: its results, each entry with its evidence, lines that were not accepted, decisions. */
+/**
+ * One order for people: its results, each entry with its evidence, lines that were not accepted,
+ * decisions.
+ */
 function orderAsText(order: OrderDetail, unknownLimit: number): string {
   const { orderId, source, receivedAt, updatedAt, entries, rejections, deliveries, audit } = order;
-  const head = [`Order ${orderId} of ${source}`, `received ${shortTime(receivedAt)}, changed ${shortTime(updatedAt)}`];
+  const head = [
+    `Order ${orderId} of ${source}`,
+    `received ${shortTime(receivedAt)}, changed ${shortTime(updatedAt)}`,
+  ];
   const refused = rejections.map(({ lineNumber, lineId, code, field, rule, value }) => {
     const places = [lineNumber && `line ${lineNumber} of the file`, lineId && `line_id ${lineId}`];
     return `  ${places.filter(Boolean).join(', ')}: ${field ?? 'line'} ${rule}${value === null ? '' : `, got ${value}`} (${code})`;
   });
   const decisions = audit.map(
-    ({ at, actor, action, subject, reason }) => `  ${shortTime(at)}  ${actor}  ${action} ${subject}: ${reason}`,
+    ({ at, actor, action, subject, reason }) =>
+      `  ${shortTime(at)}  ${actor}  ${action} ${subject}: ${reason}`,
   );
   const sections = [
     plainLines([...head, ...deliveries.map(deliveryText)]),
@@ -164,13 +221,15 @@ function orderAsText(order: OrderDetail, unknownLimit: number): string {
 }
 
 function deliveryText({ sink, done, doneAt, lastError, givenUpAt }: DeliveryDetail): string {
-  if (givenUpAt !== null) return `result (${sink}): given up ${shortTime(givenUpAt)}: ${lastError ?? ''}`;
+  if (givenUpAt !== null)
+    return `result (${sink}): given up ${shortTime(givenUpAt)}: ${lastError ?? ''}`;
   if (lastError !== null) return `result (${sink}): failed, will be retried: ${lastError}`;
   return `result (${sink}): ${done && doneAt !== null ? `written ${shortTime(doneAt)}` : 'due'}`;
 }
 
 function entryAsText(entry: EntryDetail, unknownLimit: number): string {
-  const { reference, state, reviewReason, nextAttemptAt, nextStep, awaitsRecheck, pausedBy } = entry;
+  const { reference, state, reviewReason, nextAttemptAt, nextStep, awaitsRecheck, pausedBy } =
+    entry;
   const actions = allowedActions(entry);
   const facts: readonly (readonly [string, string | null])[] = [
     ['asked', entry.asked],
@@ -178,7 +237,10 @@ function entryAsText(entry: EntryDetail, unknownLimit: number): string {
     [state === 'held' ? 'held' : 'review', reviewReason],
     ['next', nextAttemptAt === null ? null : `${nextStep}, due ${shortTime(nextAttemptAt)}`],
     ['waits', awaitsRecheck === null ? null : recheckText(awaitsRecheck)],
-    ...pausedBy.map((pause) => ['paused', `${pause.scope} since ${shortTime(pause.since)}: ${pause.reason}`] as const),
+    ...pausedBy.map(
+      (pause) =>
+        ['paused', `${pause.scope} since ${shortTime(pause.since)}: ${pause.reason}`] as const,
+    ),
     ['product', productText(entry, unknownLimit)],
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
     ['error', state === 'held' ? null : errorText(entry)],
@@ -192,11 +254,17 @@ function entryAsText(entry: EntryDetail, unknownLimit: number): string {
 }
 
 /** Whether unknown outcomes hold up the product of an entry that is open. */
-function productText({ product, state, unknownOfProduct: count }: EntryDetail, unknownLimit: number): string | null {
+function productText(
+  { product, state, unknownOfProduct: count }: EntryDetail,
+  unknownLimit: number,
+): string | null {
   if (product === null || count < unknownLimit) return null;
   const until = 'nothing new of it is bought until one of them is known';
-  if (state === 'unknown') return `${product} has ${count} unknown outcomes, this one among them: ${until}`;
-  return state === 'pending' || state === 'waiting' ? `${product} has ${count} unknown outcomes: ${until}` : null;
+  if (state === 'unknown')
+    return `${product} has ${count} unknown outcomes, this one among them: ${until}`;
+  return state === 'pending' || state === 'waiting'
+    ? `${product} has ${count} unknown outcomes: ${until}`
+    : null;
 }
 
 function nothingAllowed(entry: EntryDetail): string {
@@ -207,7 +275,8 @@ function nothingAllowed(entry: EntryDetail): string {
 /** The command line for an action. */
 function commandFor(action: EntryActionName, { reference, state }: EntryDetail): string {
   const special: Partial<Record<EntryActionName, string>> = {
-    resolve: state === 'fulfilled' ? ' --as fulfilled --units FILE' : ' --as fulfilled|rejected|refunded',
+    resolve:
+      state === 'fulfilled' ? ' --as fulfilled --units FILE' : ' --as fulfilled|rejected|refunded',
     reorder: ` --confirm ${reference}`,
   };
   return `order-sync orders ${action} ${reference}${special[action] ?? ''} --reason "…"`;
@@ -226,7 +295,10 @@ function attemptsAsText(attempts: readonly AttemptDetail[]): string {
     const { number, openedAt, purpose, keyName } = attempt;
     return [`  ${number}`, openedAt, purpose, keyName, outcome, httpStatus, took, answer];
   });
-  return renderTable(['  #', 'OPENED', 'PURPOSE', 'KEY', 'OUTCOME', 'HTTP', 'TOOK', 'MESSAGE'], rows);
+  return renderTable(
+    ['  #', 'OPENED', 'PURPOSE', 'KEY', 'OUTCOME', 'HTTP', 'TOOK', 'MESSAGE'],
+    rows,
+  );
 }
 
 /** So many events are shown; an order of many lines may have more. */
@@ -249,7 +321,9 @@ function timelineText({ events, more }: ReturnType<typeof wholeTimeline>): strin
     shortTime(event.at),
     event.kind,
     event.reference ?? event.lineId ?? '',
-    [event.code, event.subject === event.reference ? null : event.subject].filter((it) => it !== null).join(' '),
+    [event.code, event.subject === event.reference ? null : event.subject]
+      .filter((it) => it !== null)
+      .join(' '),
     [eventText(event), event.message].filter(Boolean).join(': '),
   ]);
   const table = renderTable(['AT', 'WHAT', 'ENTRY', 'WHICH', 'DETAIL'], rows);

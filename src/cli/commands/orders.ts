@@ -46,11 +46,22 @@ function addList(orders: Command, context: CliContext): void {
     )
     .option('--attention', 'only those in the attention list, and its rows')
     .option('--limit <n>', 'at most this many', wholeNumber(1, 1000), 50)
-    .option('--before <id>', 'continue after the order with this id', wholeNumber(1, Number.MAX_SAFE_INTEGER));
+    .option(
+      '--before <id>',
+      'continue after the order with this id',
+      wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    );
   addAnswerOptions(list).action((options: ListOptions) =>
     withReader(options, (reader) => {
       const { limit, before, state, source, search, attention } = options;
-      const found = reader.listOrders({ limit: limit + 1, state, source, search, attention, beforeId: before });
+      const found = reader.listOrders({
+        limit: limit + 1,
+        state,
+        source,
+        search,
+        attention,
+        beforeId: before,
+      });
       const shown = found.slice(0, limit);
       const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null;
       if (shown.length === 0) writeNotes(context, options, ['No such orders.']);
@@ -63,13 +74,19 @@ function addList(orders: Command, context: CliContext): void {
       };
       const header = ['ID', 'RECEIVED', 'SOURCE', 'ORDER', 'LINES', 'STATES'];
       const columns = columnsOf(context);
-      const tables = [renderTable(header, shown.map(row), columns), attentionTable(rows ?? [], columns)];
+      const tables = [
+        renderTable(header, shown.map(row), columns),
+        attentionTable(rows ?? [], columns),
+      ];
       writeAnswer(context, options, report, tables.filter((table) => table !== '').join('\n'));
     }),
   );
 }
 
-/** The rows of the attention list, also those that belong to no order; null on a later page, and where states or a text are asked for. */
+/**
+ * The rows of the attention list, also those that belong to no order; null on a later page, and
+ * where states or a text are asked for.
+ */
 function attentionRows(reader: OutboxReader, options: ListOptions): readonly Attention[] | null {
   const { attention, state, source, search, before, limit } = options;
   if (attention !== true || [state, search, before].some((it) => it !== undefined)) return null;
@@ -78,7 +95,14 @@ function attentionRows(reader: OutboxReader, options: ListOptions): readonly Att
 
 function row(order: OrderSummary): string[] {
   const { id, receivedAt, source, orderId, lines } = order;
-  return [String(id), shortTime(receivedAt), source, orderId, String(lines), stateCounts(order).join(', ')];
+  return [
+    String(id),
+    shortTime(receivedAt),
+    source,
+    orderId,
+    String(lines),
+    stateCounts(order).join(', '),
+  ];
 }
 
 interface AckOptions extends ConfigOptions {
@@ -101,16 +125,24 @@ function addAck(orders: Command, context: CliContext): void {
     .addArgument(new Argument('[id...]', 'references, or other ids of the attention list'))
     .option('--code <code>', 'instead of ids: every row with this code')
     .option('--source <source>', 'instead of ids: every row of this shop')
-    .option('--older-than <age>', 'instead of ids: every row older than this, for example 7d, 12h or 30min', durationMs)
+    .option(
+      '--older-than <age>',
+      'instead of ids: every row older than this, for example 7d, 12h or 30min',
+      durationMs,
+    )
     .option('--yes', 'without ids: do it, after it showed how many there are')
     .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters');
   addAnswerOptions(command).action(async (ids: string[], options: AckOptions) => {
     const { code, source, olderThan } = options;
     const isFiltered = code !== undefined || source !== undefined || olderThan !== undefined;
     if (ids.length > 0 === isFiltered || ids.length > acknowledgedAtOnce) {
-      throw new OrderSyncError('USAGE', `Name what to acknowledge: at most ${acknowledgedAtOnce} ids, or a filter`, {
-        hint: '`order-sync queue status` shows the ids; the filters are --code, --source and --older-than',
-      });
+      throw new OrderSyncError(
+        'USAGE',
+        `Name what to acknowledge: at most ${acknowledgedAtOnce} ids, or a filter`,
+        {
+          hint: '`order-sync queue status` shows the ids; the filters are --code, --source and --older-than',
+        },
+      );
     }
     if (!isFiltered) return await acknowledgeNamed(ids, options, context);
     // Nobody has seen the rows that come in from now on.
@@ -119,7 +151,11 @@ function addAck(orders: Command, context: CliContext): void {
   });
 }
 
-async function acknowledgeNamed(ids: readonly string[], options: AckOptions, context: CliContext): Promise<void> {
+async function acknowledgeNamed(
+  ids: readonly string[],
+  options: AckOptions,
+  context: CliContext,
+): Promise<void> {
   const { acknowledged, refused } = await acknowledge({ ids: [...new Set(ids)] }, options, context);
   const [refusal] = refused;
   if (refusal !== undefined && ids.length === 1) {
@@ -132,14 +168,23 @@ async function acknowledgeNamed(ids: readonly string[], options: AckOptions, con
   writeAnswer(context, options, { acknowledged, refused }, text);
 }
 
-async function acknowledgeFound(which: Which, options: AckOptions, context: CliContext): Promise<void> {
+async function acknowledgeFound(
+  which: Which,
+  options: AckOptions,
+  context: CliContext,
+): Promise<void> {
   const all: string[] = [];
   for (let isMore = true; isMore; ) {
     const { acknowledged } = await acknowledge(which, options, context);
     all.push(...acknowledged);
     isMore = acknowledged.length === acknowledgedAtOnce;
   }
-  writeAnswer(context, options, { acknowledged: all, refused: [] }, `${all.length} are acknowledged\n`);
+  writeAnswer(
+    context,
+    options,
+    { acknowledged: all, refused: [] },
+    `${all.length} are acknowledged\n`,
+  );
 }
 
 async function preview(which: Which, options: AckOptions, context: CliContext): Promise<void> {
@@ -149,7 +194,12 @@ async function preview(which: Which, options: AckOptions, context: CliContext): 
     left: totalOf(reader.attentionCounts({ ...which, canAcknowledge: false })),
   }));
   const count = totalOf(counts);
-  const json = { would_acknowledge: count, counts, first: rows.map(jsonFields), need_decision: left };
+  const json = {
+    would_acknowledge: count,
+    counts,
+    first: rows.map(jsonFields),
+    need_decision: left,
+  };
   const head = [
     `${count}${count === 0 ? '' : ` (${countsText(counts)})`} would be acknowledged; do it with --yes\n`,
     left === 0 ? '' : `${left} more need a decision and stay\n`,
@@ -161,6 +211,11 @@ async function preview(which: Which, options: AckOptions, context: CliContext): 
 
 async function acknowledge(which: Which, options: AckOptions, context: CliContext) {
   const { config } = await configFrom(options);
-  const command = { action: 'acknowledge', which, actor: cliActor(), reason: options.reason } as const;
+  const command = {
+    action: 'acknowledge',
+    which,
+    actor: cliActor(),
+    reason: options.reason,
+  } as const;
   return await sendCommand(config, command, 'acknowledged', context);
 }

@@ -7,8 +7,8 @@ import { exitCodes, reportError, reportUsage, type ExitCode } from '../errors.ts
 type AddCommand = (program: Command, context: CliContext) => void;
 
 /**
- * The commands, in the order of `--help`. A command loads its modules when it is called, which saves most of the start of
- * a short command.
+ * The commands, in the order of `--help`. A command loads its modules when it is called, which
+ * saves most of the start of a short command.
  */
 const commands = {
   run: async () => (await import('./run.ts')).addRun,
@@ -58,7 +58,8 @@ const descriptions: Readonly<Record<CommandName, string>> = {
 const versionText = `order-sync ${programVersion} on Node ${process.versions.node}`;
 
 /**
- * Runs one command. Resolves to an exit code (docs/cli.md); it never ends the process itself, and never throws.
+ * Runs one command. Resolves to an exit code (docs/cli.md); it never ends the process itself, and
+ * never throws.
  * @param streams used by tests instead of the streams and the clock of the process
  */
 export async function runCommandLine(
@@ -75,7 +76,9 @@ export async function runCommandLine(
   // Known before the arguments are parsed: a usage error is JSON for a program that asked for JSON.
   const json = argv.includes('--json');
   try {
-    await (await buildProgram(context, [argv.find(isCommand)], json)).parseAsync(argv, { from: 'user' });
+    await (await buildProgram(context, [argv.find(isCommand)], json)).parseAsync(argv, {
+      from: 'user',
+    });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
@@ -85,7 +88,10 @@ export async function runCommandLine(
   }
 }
 
-/** @param loaded of these commands the modules are loaded; of the others there are only names and descriptions */
+/**
+ * @param loaded of these commands the modules are loaded; of the others there are only names and
+ * descriptions
+ */
 export async function buildProgram(
   context: CliContext,
   loaded: readonly (string | undefined)[] = Object.keys(commands),

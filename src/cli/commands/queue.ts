@@ -1,7 +1,11 @@
 import { Argument, type Command } from 'commander';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
-import type { EntryExplanation, PauseView, QueueExplanation } from '../../core/operator/queue-explanation.ts';
+import type {
+  EntryExplanation,
+  PauseView,
+  QueueExplanation,
+} from '../../core/operator/queue-explanation.ts';
 import { explain, pauseText, pauseView } from '../../buying/queue/explain-queue.ts';
 import type { PausedSink } from '../../store/read/delivery-list.ts';
 import {
@@ -44,7 +48,8 @@ function addStatus(queue: Command, context: CliContext): void {
     );
   addAnswerOptions(status).action(async (options: ConfigOptions & { explain?: string | true }) => {
     const { explain: asked } = options;
-    if (asked !== undefined) await writeExplanation(asked === true ? null : asked, options, context);
+    if (asked !== undefined)
+      await writeExplanation(asked === true ? null : asked, options, context);
     else await withReader(options, (reader) => writeStatus(reader, options, context));
   });
 }
@@ -75,8 +80,11 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
       return { kind, code, subject, count, sources, since };
     }),
   };
-  const age = oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(nowMs - oldestOpenMs)}`;
-  const states = entryStates.filter((state) => counts[state] > 0).map((state) => [state, String(counts[state])]);
+  const age =
+    oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(nowMs - oldestOpenMs)}`;
+  const states = entryStates
+    .filter((state) => counts[state] > 0)
+    .map((state) => [state, String(counts[state])]);
   const columns = columnsOf(context);
   const sections = [
     `${open} open${age}; ${dueDeliveries} results to be written\n`,
@@ -90,11 +98,29 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   writeAnswer(context, options, report, sections.filter((section) => section !== '').join('\n'));
 }
 
-const spentText = ({ currency, orders, spent, refunded }: ReturnType<OutboxReader['spending']>[number]): string =>
+const spentText = ({
+  currency,
+  orders,
+  spent,
+  refunded,
+}: ReturnType<OutboxReader['spending']>[number]): string =>
   `spent today (UTC): ${spent} ${currency}, refunded ${refunded}, orders charged: ${orders}\n`;
 
-function pauseRow({ scope, since, opened_by: openedBy, reason, message, holds_up: holdsUp }: PauseView): string[] {
-  return [scope, shortTime(since), openedBy, String(holdsUp), message === '' ? reason : `${reason}: ${message}`];
+function pauseRow({
+  scope,
+  since,
+  opened_by: openedBy,
+  reason,
+  message,
+  holds_up: holdsUp,
+}: PauseView): string[] {
+  return [
+    scope,
+    shortTime(since),
+    openedBy,
+    String(holdsUp),
+    message === '' ? reason : `${reason}: ${message}`,
+  ];
 }
 
 function sinkRow({ sink, sinceMs, waiting, message }: PausedSink): string[] {
@@ -107,40 +133,70 @@ function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: Cl
     .description(descriptions[action])
     .addArgument(new Argument('<scope>', scopes))
     .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters');
-  addAnswerOptions(command).action(async (scope: string, options: ConfigOptions & { reason: string }) => {
-    const { config } = await configFrom(options);
-    await sendCommand(config, { action, scope, actor: cliActor(), reason: options.reason }, 'scope', context);
-    const paused = action === 'pause';
-    const text = paused ? `${scope} is paused until it is resumed\n` : `${scope} is resumed\n`;
-    writeAnswer(context, options, { scope, paused }, text);
-  });
+  addAnswerOptions(command).action(
+    async (scope: string, options: ConfigOptions & { reason: string }) => {
+      const { config } = await configFrom(options);
+      await sendCommand(
+        config,
+        { action, scope, actor: cliActor(), reason: options.reason },
+        'scope',
+        context,
+      );
+      const paused = action === 'pause';
+      const text = paused ? `${scope} is paused until it is resumed\n` : `${scope} is resumed\n`;
+      writeAnswer(context, options, { scope, paused }, text);
+    },
+  );
 }
 
-async function writeExplanation(reference: string | null, options: ConfigOptions, context: CliContext): Promise<void> {
+async function writeExplanation(
+  reference: string | null,
+  options: ConfigOptions,
+  context: CliContext,
+): Promise<void> {
   const nowMs = context.clock.wallMs();
-  const answered = await askWorker({ dataDir: await dataDirOf(options) }, { action: 'explain', reference });
+  const answered = await askWorker(
+    { dataDir: await dataDirOf(options) },
+    { action: 'explain', reference },
+  );
   const result = answered ?? (await explainWithoutWorker(options, reference, nowMs));
   if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
   const text =
-    result.kind === 'queue' ? queueAsText(result.explanation, nowMs) : entryAsText(result.explanation, nowMs);
+    result.kind === 'queue'
+      ? queueAsText(result.explanation, nowMs)
+      : entryAsText(result.explanation, nowMs);
   writeAnswer(context, options, result.explanation, text);
 }
 
 /** Without a worker nothing is sent: there is no budget to ask, and no estimate. */
-async function explainWithoutWorker(options: ConfigOptions, reference: string | null, nowMs: number) {
+async function explainWithoutWorker(
+  options: ConfigOptions,
+  reference: string | null,
+  nowMs: number,
+) {
   const { submit, disk } = (await configWithoutSecrets(options)).config;
   const { maxUnknownOutcomes } = submit;
   const limits = { maxUnknownOutcomes, minFreeBytes: disk.sendingMinFreeBytes };
-  return await withReader(options, (read) => explain({ read, nowMs, ...limits, worker: null }, reference));
+  return await withReader(options, (read) =>
+    explain({ read, nowMs, ...limits, worker: null }, reference),
+  );
 }
 
 function queueAsText(queue: QueueExplanation, nowMs: number): string {
-  const paused = queue.to_send_paused === 0 ? '' : `, ${queue.to_send_paused} of them in a paused scope`;
-  const waiting = queue.to_send_waiting === 0 ? '' : `, ${queue.to_send_waiting} of them wait for their time`;
-  const limits = queue.limits.map((it) => [it.limit, `${it.used} of ${it.capacity}`, timeOrDash(it.next_free_at)]);
-  const keys = queue.keys.map(({ name, state, until, orders_used: orders, requests_used: requests }) => {
-    return [name, state.replace('_', ' '), timeOrDash(until), String(orders), String(requests)];
-  });
+  const paused =
+    queue.to_send_paused === 0 ? '' : `, ${queue.to_send_paused} of them in a paused scope`;
+  const waiting =
+    queue.to_send_waiting === 0 ? '' : `, ${queue.to_send_waiting} of them wait for their time`;
+  const limits = queue.limits.map((it) => [
+    it.limit,
+    `${it.used} of ${it.capacity}`,
+    timeOrDash(it.next_free_at),
+  ]);
+  const keys = queue.keys.map(
+    ({ name, state, until, orders_used: orders, requests_used: requests }) => {
+      return [name, state.replace('_', ' '), timeOrDash(until), String(orders), String(requests)];
+    },
+  );
   const pauses = queue.pauses.map(pauseText).filter((text) => !queue.reasons.includes(text));
   const head = [
     `${queue.to_send} to send${paused}${waiting}; the outcome of ${queue.outcome_unknown} is unknown; ${endOf(queue, nowMs)}`,
@@ -154,11 +210,17 @@ function queueAsText(queue: QueueExplanation, nowMs: number): string {
 }
 
 function endOf(queue: QueueExplanation, nowMs: number): string {
-  const { to_send: toSend, to_send_paused: paused, to_send_waiting: waiting, drained_at: drainedAt } = queue;
+  const {
+    to_send: toSend,
+    to_send_paused: paused,
+    to_send_waiting: waiting,
+    drained_at: drainedAt,
+  } = queue;
   if (toSend === 0) return 'nothing is to be sent';
   if (!queue.worker_answers) return 'without a worker there is no estimate';
   const what = paused + waiting === 0 ? 'all of it' : 'the rest';
-  if (drainedAt === null) return `when ${toSend === paused + waiting ? 'it' : what} is sent cannot be estimated`;
+  if (drainedAt === null)
+    return `when ${toSend === paused + waiting ? 'it' : what} is sent cannot be estimated`;
   const inMs = Date.parse(drainedAt) - nowMs;
   return inMs <= 0
     ? `${what} can be sent now`
@@ -166,17 +228,29 @@ function endOf(queue: QueueExplanation, nowMs: number): string {
 }
 
 function entryAsText(entry: EntryExplanation, nowMs: number): string {
-  const { reference, state, reasons, calls_ahead: ahead, starts_at: startsAt, per_minute: perMinute } = entry;
+  const {
+    reference,
+    state,
+    reasons,
+    calls_ahead: ahead,
+    starts_at: startsAt,
+    per_minute: perMinute,
+  } = entry;
   const inMs = startsAt === null ? 0 : Date.parse(startsAt) - nowMs;
   return plainLines([
     `${reference} is ${state}`,
     ...reasons.map((reason) => `  why     ${reason}`),
-    ...(ahead === null ? [] : [`  place   ${ahead === 0 ? 'it is the next' : `about ${ahead} are ahead of it`}`]),
+    ...(ahead === null
+      ? []
+      : [`  place   ${ahead === 0 ? 'it is the next' : `about ${ahead} are ahead of it`}`]),
     ...(startsAt === null
       ? []
-      : [`  starts  ${inMs <= 0 ? 'now' : `${about(startsAt, inMs)}, at ${perMinute} orders a minute`}`]),
+      : [
+          `  starts  ${inMs <= 0 ? 'now' : `${about(startsAt, inMs)}, at ${perMinute} orders a minute`}`,
+        ]),
   ]);
 }
 
-const about = (at: string, inMs: number): string => `in about ${shortDuration(inMs)} (${shortTime(at)})`;
+const about = (at: string, inMs: number): string =>
+  `in about ${shortDuration(inMs)} (${shortTime(at)})`;
 const timeOrDash = (at: string | null): string => (at === null ? '-' : shortTime(at));

@@ -25,7 +25,10 @@ export function addResults(program: Command, context: CliContext): void {
   const rewrite = results
     .command('rewrite')
     .description('write results again, with the same content; nothing is bought')
-    .option('--sink <sink>', 'at this sink only, for example folder or callback:shop; default: at every sink')
+    .option(
+      '--sink <sink>',
+      'at this sink only, for example folder or callback:shop; default: at every sink',
+    )
     .option('--source <source>', 'of this shop')
     .option('--order <order>', 'of this order')
     .option('--since <time>', 'that changed last at this time (ISO 8601) or later')
@@ -41,35 +44,65 @@ export function addResults(program: Command, context: CliContext): void {
   });
 }
 
-function whichOf({ sink, source, order, since, until, givenUp, all, dryRun, reason }: RewriteOptions): Redelivery {
+function whichOf({
+  sink,
+  source,
+  order,
+  since,
+  until,
+  givenUp,
+  all,
+  dryRun,
+  reason,
+}: RewriteOptions): Redelivery {
   const [sinceMs, untilMs] = [timeOf('--since', since), timeOf('--until', until)];
   const which = { sink, source, orderId: order, sinceMs, untilMs, givenUp };
   const isFiltered = Object.values(which).some((value) => value !== undefined);
   if (isFiltered === (all === true)) {
-    throw new OrderSyncError('USAGE', 'Name the results: --sink, --source, --order, a time, --given-up, or --all', {
-      hint: 'for one order: order-sync results rewrite --source shop1 --order 1001 --reason "the shop lost it"',
-    });
+    throw new OrderSyncError(
+      'USAGE',
+      'Name the results: --sink, --source, --order, a time, --given-up, or --all',
+      {
+        hint: 'for one order: order-sync results rewrite --source shop1 --order 1001 --reason "the shop lost it"',
+      },
+    );
   }
   if (dryRun !== true && reason === undefined) {
-    throw new OrderSyncError('USAGE', 'Say why, for the audit log: --reason', { hint: 'or look first with --dry-run' });
+    throw new OrderSyncError('USAGE', 'Say why, for the audit log: --reason', {
+      hint: 'or look first with --dry-run',
+    });
   }
   return which;
 }
 
-async function preview(which: Redelivery, options: RewriteOptions, context: CliContext): Promise<void> {
+async function preview(
+  which: Redelivery,
+  options: RewriteOptions,
+  context: CliContext,
+): Promise<void> {
   const count = await withReader(options, (reader) => reader.redeliveryCount(which));
   const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again\n`;
   writeAnswer(context, options, { would_rewrite: count }, text);
 }
 
 /** In steps, so that many results do not keep the worker from its work. */
-async function redeliver(which: Redelivery, options: RewriteOptions, context: CliContext): Promise<void> {
+async function redeliver(
+  which: Redelivery,
+  options: RewriteOptions,
+  context: CliContext,
+): Promise<void> {
   const { config } = await configFrom(options);
   const { reason = '' } = options;
   let due = 0;
   sayWhatTakesLong(context, options, 'the worker looks for the results');
   for (let afterId: number | null = 0; afterId !== null; ) {
-    const command = { action: 'rewrite_results', which, afterId, actor: cliActor(), reason } as const;
+    const command = {
+      action: 'rewrite_results',
+      which,
+      afterId,
+      actor: cliActor(),
+      reason,
+    } as const;
     const result: ResultOf<'results'> = await sendCommand(config, command, 'results', context);
     due += result.due;
     afterId = result.nextId;

@@ -12,7 +12,9 @@ export function addSeal(program: Command, context: CliContext): void {
   const seal = program.command('seal');
   const rotate = seal
     .command('rotate')
-    .description('seal with the first key what is in clear or what another key has sealed; may be repeated at any time')
+    .description(
+      'seal with the first key what is in clear or what another key has sealed; may be repeated at any time',
+    )
     .option('--dry-run', 'only show which keys sealed the codes in the database');
   addAnswerOptions(rotate).action(async (options: ConfigOptions & { dryRun?: boolean }) => {
     if (options.dryRun !== true) return await rotateSeals(options, context);
@@ -21,7 +23,10 @@ export function addSeal(program: Command, context: CliContext): void {
   });
 }
 
-/** Each command seals a part, so a running worker does its other work between two, and an interruption loses nothing. */
+/**
+ * Each command seals a part, so a running worker does its other work between two, and an
+ * interruption loses nothing.
+ */
 async function rotateSeals(options: ConfigOptions, context: CliContext): Promise<void> {
   const { config } = await configFrom(options);
   const [first] = config.seal.keys;
@@ -35,7 +40,9 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
     const done = await sendCommand(config, { action: 'seal_again' }, 'sealed', context);
     if (done.sealsWith !== first.id) {
       const message = `The running worker seals with ${done.sealsWith ?? 'no key'}, not with ${first.id}`;
-      throw new OrderSyncError('REFUSED', message, { hint: 'restart the worker: it reads seal.keys at its start' });
+      throw new OrderSyncError('REFUSED', message, {
+        hint: 'restart the worker: it reads seal.keys at its start',
+      });
     }
     ({ more } = done);
     unreadable.push(...done.unreadable);
@@ -43,8 +50,15 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
   }
   if (unreadable.length > 0) context.setExitCode(exitCodes.problemsFound);
   const report = await reportOf(config, options);
-  const damaged = unreadable.map((id) => `the codes of ${id} cannot be opened: they were damaged or moved`);
-  writeAnswer(context, options, { ...report, unreadable }, `${statusText(report)}${plainLines(damaged)}`);
+  const damaged = unreadable.map(
+    (id) => `the codes of ${id} cannot be opened: they were damaged or moved`,
+  );
+  writeAnswer(
+    context,
+    options,
+    { ...report, unreadable },
+    `${statusText(report)}${plainLines(damaged)}`,
+  );
 }
 
 const usageOf = (options: ConfigOptions) => withReader(options, (reader) => reader.sealUsage());
@@ -66,15 +80,33 @@ async function reportOf({ seal }: Config, options: ConfigOptions) {
   return { seals_with: ids[0] ?? null, in_clear: countOf(null), keys };
 }
 
-function statusText({ seals_with: first, in_clear: inClear, keys }: Awaited<ReturnType<typeof reportOf>>): string {
-  const rows = keys.map(({ id, configured: is, entries }) => [id, String(entries), meaningOf(id, is, entries, first)]);
-  const sealer = first === null ? 'there is no sealing key' : 'sealed by the running worker, or by `seal rotate`';
+function statusText({
+  seals_with: first,
+  in_clear: inClear,
+  keys,
+}: Awaited<ReturnType<typeof reportOf>>): string {
+  const rows = keys.map(({ id, configured: is, entries }) => [
+    id,
+    String(entries),
+    meaningOf(id, is, entries, first),
+  ]);
+  const sealer =
+    first === null
+      ? 'there is no sealing key'
+      : 'sealed by the running worker, or by `seal rotate`';
   if (inClear > 0) rows.push(['(in clear)', String(inClear), sealer]);
   const table = renderTable(['KEY', 'ENTRIES', ''], rows);
-  return first === null ? `Codes are stored in clear: there is no sealing key. See docs/sealing.md\n${table}` : table;
+  return first === null
+    ? `Codes are stored in clear: there is no sealing key. See docs/sealing.md\n${table}`
+    : table;
 }
 
-function meaningOf(id: string, isConfigured: boolean, entries: number, first: string | null): string {
+function meaningOf(
+  id: string,
+  isConfigured: boolean,
+  entries: number,
+  first: string | null,
+): string {
   if (!isConfigured) return 'missing in seal.keys: the worker does not start without it';
   if (id === first) return 'seals';
   return entries === 0 ? 'not used any more: it may leave seal.keys' : 'opens, until it is rotated';

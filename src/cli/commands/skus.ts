@@ -34,7 +34,9 @@ interface Finding {
 
 type ShopFindings = ReturnType<typeof findingsOf>;
 
-/** Enough for a large catalogue on a small budget; less than the command line waits for the worker. */
+/**
+ * Enough for a large catalogue on a small budget; less than the command line waits for the worker.
+ */
 const readWithinMs = 240_000;
 
 export function addSkus(program: Command, context: CliContext): void {
@@ -47,18 +49,31 @@ export function addSkus(program: Command, context: CliContext): void {
     const { config } = await configFrom(options);
     const shops = shopsOf(config);
     const isRead = options.offline !== true;
-    if (isRead) sayWhatTakesLong(context, options, 'the worker reads the catalogue, on the budget of its calls');
+    if (isRead)
+      sayWhatTakesLong(
+        context,
+        options,
+        'the worker reads the catalogue, on the budget of its calls',
+      );
     const catalogue = isRead ? await readCatalogue(config, shops, context) : notRead;
     const findings = shops.map((shop) => findingsOf(shop, catalogue));
-    if (findings.some(({ problems }) => problems.length > 0)) context.setExitCode(exitCodes.problemsFound);
+    if (findings.some(({ problems }) => problems.length > 0))
+      context.setExitCode(exitCodes.problemsFound);
     writeAnswer(context, options, { shops: findings }, findings.map(asText).join(''));
   });
 }
 
 const offline = 'the catalogue was not read (--offline)';
-const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offline, plansProblem: offline };
+const notRead: CatalogueFacts = {
+  products: [],
+  plans: [],
+  productsProblem: offline,
+  plansProblem: offline,
+};
 
-/** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
+/**
+ * @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one
+ */
 function shopsOf(config: Config): CheckedShop[] {
   const { shops, folders } = config.intake;
   const ofFolder = { platform: 'folder', unmatched: null } as const;
@@ -67,7 +82,9 @@ function shopsOf(config: Config): CheckedShop[] {
   );
   const all = [...shops, ...mapped];
   if (all.length === 0) {
-    throw new OrderSyncError('NOT_FOUND', 'No SKU map is configured', { hint: 'see docs/storefronts.md' });
+    throw new OrderSyncError('NOT_FOUND', 'No SKU map is configured', {
+      hint: 'see docs/storefronts.md',
+    });
   }
   return all.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
     // The orders of a source that several shops share say nothing about the map of one of them.
@@ -75,10 +92,25 @@ function shopsOf(config: Config): CheckedShop[] {
     const { map: skus } = readSkuFile(skuMap);
     // Before the first start there is no database, and no orders either.
     const isKnown = isOwn && existsSync(config.databasePath);
-    const sightings = isKnown ? readOutbox(config.databasePath, (reader) => reader.skuSightings(source)) : [];
-    const asked = { source: source ?? '', skus: JSON.stringify(sightings.map(({ sku }) => normalSku(sku))) };
-    const before = isKnown ? readOutbox(config.databasePath, (reader) => reader.mappedBefore(asked)) : [];
-    return { platform, shop, currency, flagsUnmatched: unmatched === 'review', skus, sightings, before };
+    const sightings = isKnown
+      ? readOutbox(config.databasePath, (reader) => reader.skuSightings(source))
+      : [];
+    const asked = {
+      source: source ?? '',
+      skus: JSON.stringify(sightings.map(({ sku }) => normalSku(sku))),
+    };
+    const before = isKnown
+      ? readOutbox(config.databasePath, (reader) => reader.mappedBefore(asked))
+      : [];
+    return {
+      platform,
+      shop,
+      currency,
+      flagsUnmatched: unmatched === 'review',
+      skus,
+      sightings,
+      before,
+    };
   });
 }
 
@@ -88,11 +120,18 @@ async function readCatalogue(
   context: CliContext,
 ): Promise<CatalogueFacts> {
   const skus = shops.flatMap((shop) => [...shop.skus.values()]);
-  const variants = [...new Set(skus.flatMap((sku) => (sku.type === 'gift_card_order' ? [sku.variant] : [])))];
+  const variants = [
+    ...new Set(skus.flatMap((sku) => (sku.type === 'gift_card_order' ? [sku.variant] : []))),
+  ];
   // The API lists top-ups by eSIM: there is nothing to look up.
   const plans = [...new Set(skus.flatMap((sku) => (sku.type === 'esim_order' ? [sku.plan] : [])))];
   const asked = { variants, plans, withinMs: readWithinMs };
-  const result = await sendCommand(config, { action: 'read_catalogue', ...asked }, 'catalogue', context);
+  const result = await sendCommand(
+    config,
+    { action: 'read_catalogue', ...asked },
+    'catalogue',
+    context,
+  );
   const problems = [
     ...(variants.length > 0 ? [result.products.length === 0 ? result.productsProblem : null] : []),
     ...(plans.length > 0 ? [result.plans.length === 0 ? result.plansProblem : null] : []),
@@ -129,7 +168,9 @@ function findingsOf(
       last_seen_at: lastSeenAt,
     }));
   // A SKU that was bought before and is not in the map any more: its next order is not bought.
-  for (const { sku, boughtLines } of sightings.filter((it) => it.boughtLines > 0 && !skus.has(it.sku))) {
+  for (const { sku, boughtLines } of sightings.filter(
+    (it) => it.boughtLines > 0 && !skus.has(it.sku),
+  )) {
     const message = `was bought ${boughtLines} times and is not in the map any more`;
     problems.push({ sku, code: 'left_the_map', message });
   }
@@ -149,7 +190,10 @@ function asText(shop: ShopFindings): string {
     head,
     ...problems.map(({ sku, code, message }) => `  problem  ${sku}: ${code}: ${message}`),
     ...unknown.map(({ sku, message }) => `  unknown  ${sku}: ${message}`),
-    ...unmapped.map(({ sku, orders }) => `  not in the map  ${sku === '' ? '(no SKU)' : sku}: in ${orders} orders`),
+    ...unmapped.map(
+      ({ sku, orders }) =>
+        `  not in the map  ${sku === '' ? '(no SKU)' : sku}: in ${orders} orders`,
+    ),
   ];
   return plainLines(lines);
 }

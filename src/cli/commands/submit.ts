@@ -44,13 +44,19 @@ export function addSubmit(program: Command, context: CliContext): void {
     .command('submit')
     .addArgument(new Argument('<file>', 'an order file, or - for standard input'))
     .addOption(
-      new Option('--format <format>', 'the format, if the file name does not show it (default: json)').choices(formats),
+      new Option(
+        '--format <format>',
+        'the format, if the file name does not show it (default: json)',
+      ).choices(formats),
     );
   submit.option(
     '--check',
     'say of each row what would be bought, and order nothing; for an unknown file, how it may be read',
   );
-  submit.option('--folder <name>', 'the watched folder whose settings apply, where there are several');
+  submit.option(
+    '--folder <name>',
+    'the watched folder whose settings apply, where there are several',
+  );
   addAnswerOptions(submit).action(async (file: string, options: SubmitOptions) => {
     const { config } = await configFrom(options);
     const format = options.format ?? (file === '-' ? 'json' : formatOf(file));
@@ -60,15 +66,18 @@ export function addSubmit(program: Command, context: CliContext): void {
       });
     }
     const folder = folderOf(config, options.folder);
-    if (options.check === true) return checkFile(await readAll(file, format, folder), options, context);
+    if (options.check === true)
+      return checkFile(await readAll(file, format, folder), options, context);
     const lines = await readLines(file, format, folder, context);
     const submitted: Submitted[] = [];
-    if (lines.length > mostPerBatch.lines) sayWhatTakesLong(context, options, `${lines.length} lines`);
+    if (lines.length > mostPerBatch.lines)
+      sayWhatTakesLong(context, options, `${lines.length} lines`);
     for (const batch of batches(lines)) {
       const command = submitCommandSchema.parse({ action: 'submit', lines: batch });
       submitted.push(...(await sendCommand(config, command, 'submitted', context)).lines);
     }
-    if (submitted.some((line) => line.status === 'conflict')) context.setExitCode(exitCodes.refused);
+    if (submitted.some((line) => line.status === 'conflict'))
+      context.setExitCode(exitCodes.refused);
     writeAnswer(context, options, { lines: submitted.map(jsonFields) }, asText(submitted));
   });
 }
@@ -78,7 +87,10 @@ function folderOf({ intake: { folders } }: Config, wanted: string | undefined): 
   const [found, other] = folders.filter(({ name }) => name === (wanted ?? name));
   if (found !== undefined && other === undefined) return found;
   const names = folders.map(({ name }) => name).join(', ');
-  throw new OrderSyncError('USAGE', `--folder must name a folder of intake.folders, whose settings apply: ${names}`);
+  throw new OrderSyncError(
+    'USAGE',
+    `--folder must name a folder of intake.folders, whose settings apply: ${names}`,
+  );
 }
 
 /** A document, row by row. Throws an error with the mistakes of the document as a whole. */
@@ -88,24 +100,36 @@ async function readAll(file: string, format: OrderFormat, folder: FolderSettings
   const options = { ...folder, format: readCsvFormat(folder), skus };
   const items: CheckedRow[] = [];
   try {
-    // It is read twice, as in the watched folder: rows say what they mean only together with the others of their order.
+    // It is read twice, as in the watched folder: rows say what they mean only together with the
+    // others of their order.
     const parts = await readInput(file, limits.documentBytes, () => tooLarge(limits));
     const { counted } = await checkDocument(Readable.from(parts), format, options);
-    for await (const some of parseOrders(Readable.from(parts), format, options, counted)) items.push(...some);
+    for await (const some of parseOrders(Readable.from(parts), format, options, counted))
+      items.push(...some);
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error;
     const mistakes = error.mistakes.slice(0, shownMistakes).map(({ message }) => `  ${message}`);
     const proposed = proposalFor(error.columns).map((line) => `  ${line}`);
-    const may = proposed.length === 0 ? [] : ['These lines in its folder of the configuration may fit:', ...proposed];
+    const may =
+      proposed.length === 0
+        ? []
+        : ['These lines in its folder of the configuration may fit:', ...proposed];
     const names = error.columns.slice(0, 100).map((name) => JSON.stringify(name.slice(0, 64)));
     const has = names.length === 0 ? [] : [`The file has the columns ${names.join(', ')}.`];
     const message = [error.message, ...mistakes, ...has, ...may].join('\n');
-    throw new OrderSyncError('REFUSED', message, error.hint === undefined ? {} : { hint: error.hint });
+    throw new OrderSyncError(
+      'REFUSED',
+      message,
+      error.hint === undefined ? {} : { hint: error.hint },
+    );
   }
   return { items, skus };
 }
 
-/** All lines of a document, or an error with its mistakes: the caller corrects them, so nothing is submitted in part. */
+/**
+ * All lines of a document, or an error with its mistakes: the caller corrects them, so nothing is
+ * submitted in part.
+ */
 async function readLines(
   file: string,
   format: OrderFormat,
@@ -116,26 +140,51 @@ async function readLines(
   const rejections = items.flatMap((item) => (item.kind === 'rejection' ? [item.rejection] : []));
   if (rejections.length > 0) {
     const shown = rejections.slice(0, shownMistakes).map(mistake);
-    if (rejections.length > shown.length) shown.push(`  and ${rejections.length - shown.length} more`);
-    throw new OrderSyncError('REFUSED', [`${rejections.length} lines cannot be accepted:`, ...shown].join('\n'), {
-      hint: 'nothing was submitted: correct them and submit it again',
-    });
+    if (rejections.length > shown.length)
+      shown.push(`  and ${rejections.length - shown.length} more`);
+    throw new OrderSyncError(
+      'REFUSED',
+      [`${rejections.length} lines cannot be accepted:`, ...shown].join('\n'),
+      {
+        hint: 'nothing was submitted: correct them and submit it again',
+      },
+    );
   }
-  const lines = items.flatMap((item) => (item.kind === 'line' ? [withSkuRules(item.line, skus, clock.wallMs())] : []));
-  if (lines.length === 0) throw new OrderSyncError('REFUSED', `${file} holds no orders that are to be bought`);
+  const lines = items.flatMap((item) =>
+    item.kind === 'line' ? [withSkuRules(item.line, skus, clock.wallMs())] : [],
+  );
+  if (lines.length === 0)
+    throw new OrderSyncError('REFUSED', `${file} holds no orders that are to be bought`);
   return lines;
 }
 
 /** Says of each row what would be bought for it. */
-function checkFile({ items }: Awaited<ReturnType<typeof readAll>>, options: ConfigOptions, context: CliContext): void {
+function checkFile(
+  { items }: Awaited<ReturnType<typeof readAll>>,
+  options: ConfigOptions,
+  context: CliContext,
+): void {
   const rows = items.map((item) => {
-    if (item.kind === 'skipped') return { ...item, line_id: null, outcome: 'passed over: not paid, or other goods' };
+    if (item.kind === 'skipped')
+      return { ...item, line_id: null, outcome: 'passed over: not paid, or other goods' };
     if (item.kind === 'line') {
       const { lineNumber, orderId, lineId, rules = {} } = item.line;
-      return { kind: 'bought', lineNumber, orderId, line_id: lineId, outcome: orderedText(item.line, rules) };
+      return {
+        kind: 'bought',
+        lineNumber,
+        orderId,
+        line_id: lineId,
+        outcome: orderedText(item.line, rules),
+      };
     }
     const { lineNumber, orderId, lineId } = item.rejection;
-    return { kind: 'rejected', lineNumber, orderId, line_id: lineId, outcome: mistake(item.rejection).trim() };
+    return {
+      kind: 'rejected',
+      lineNumber,
+      orderId,
+      line_id: lineId,
+      outcome: mistake(item.rejection).trim(),
+    };
   });
   const lines = rows.map(({ kind, lineNumber, orderId, line_id, outcome }) => {
     return { line: lineNumber, order_id: orderId, line_id, result: kind, text: outcome };
@@ -148,7 +197,11 @@ function checkFile({ items }: Awaited<ReturnType<typeof readAll>>, options: Conf
 }
 
 function mistake({ lineNumber, orderId, lineId, field, rule, value }: NewRejection): string {
-  const where = [lineNumber && `line ${lineNumber}`, orderId && `order ${orderId}`, lineId && `line_id ${lineId}`];
+  const where = [
+    lineNumber && `line ${lineNumber}`,
+    orderId && `order ${orderId}`,
+    lineId && `line_id ${lineId}`,
+  ];
   return `  ${where.filter(Boolean).join(', ')}: ${field ?? 'line'} ${rule}${value === null ? '' : `, got ${value}`}`;
 }
 
@@ -157,7 +210,10 @@ function* batches(lines: readonly Line[]): Generator<readonly Line[]> {
   let bytes = 0;
   for (const line of lines) {
     const size = Buffer.byteLength(JSON.stringify(line));
-    if (batch.length > 0 && (batch.length >= mostPerBatch.lines || bytes + size > mostPerBatch.bytes)) {
+    if (
+      batch.length > 0 &&
+      (batch.length >= mostPerBatch.lines || bytes + size > mostPerBatch.bytes)
+    ) {
       yield batch;
       [batch, bytes] = [[], 0];
     }
@@ -168,11 +224,19 @@ function* batches(lines: readonly Line[]): Generator<readonly Line[]> {
 }
 
 function asText(lines: readonly Submitted[]): string {
-  const rows = lines.map((line) => [line.source, line.orderId, line.lineId, line.status, line.reference]);
+  const rows = lines.map((line) => [
+    line.source,
+    line.orderId,
+    line.lineId,
+    line.status,
+    line.reference,
+  ]);
   const conflicts = lines
     .filter((line) => line.status === 'conflict')
     .map(({ orderId, lineId, differences }) => {
-      const what = differences.map((it) => `${it.field}: ${String(it.was)} then, ${String(it.is)} now`).join('; ');
+      const what = differences
+        .map((it) => `${it.field}: ${String(it.was)} then, ${String(it.is)} now`)
+        .join('; ');
       return `${orderId}/${lineId} was ordered before with other content (${what}); nothing is bought for this one`;
     });
   const table = renderTable(['SOURCE', 'ORDER', 'LINE', 'STATUS', 'REFERENCE'], rows);

@@ -6,7 +6,12 @@ import { addAnswerOptions, type ConfigOptions, withReader } from '../config-opti
 import type { CliContext } from '../context.ts';
 import { plainLines, writeAnswer } from '../output.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { explainAnswer, type ExplainedAnswer, type SampleKind, sampleKinds } from '../../wholesale/explain-answer.ts';
+import {
+  explainAnswer,
+  type ExplainedAnswer,
+  type SampleKind,
+  sampleKinds,
+} from '../../wholesale/explain-answer.ts';
 import { checkedConfigFrom } from '../checked-config.ts';
 import { exitCodes } from '../errors.ts';
 import { readInput } from '../input.ts';
@@ -32,11 +37,20 @@ const mostBytes = 1_048_576;
 function addWireTest(parent: Command, context: CliContext): void {
   const command = parent
     .command('test')
-    .description('read an answer of the API with the mapping, without a call: what each value is read as')
+    .description(
+      'read an answer of the API with the mapping, without a call: what each value is read as',
+    )
     .argument('[file]', 'the answer as JSON; - for standard input')
-    .addOption(new Option('--last <kind>', 'the last answer that the worker kept, masked').choices(sampleKinds))
     .addOption(
-      new Option('--for <kind>', 'what the file is the answer to (default: submit, or error)').choices(sampleKinds),
+      new Option('--last <kind>', 'the last answer that the worker kept, masked').choices(
+        sampleKinds,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--for <kind>',
+        'what the file is the answer to (default: submit, or error)',
+      ).choices(sampleKinds),
     );
   addAnswerOptions(command).action(async (file: string | undefined) => {
     // `wire` itself takes the options of the configuration, too, and would keep them.
@@ -45,9 +59,14 @@ function addWireTest(parent: Command, context: CliContext): void {
     const wire = readWire(loaded.config.wholesale.wire);
     const { text, ...asked } = await sampleOf(file, options);
     const explained = explainAnswer(text, asked, wire);
-    if (explained === null) throw new OrderSyncError('INVALID_INPUT', 'The answer is not complete JSON', {});
+    if (explained === null)
+      throw new OrderSyncError('INVALID_INPUT', 'The answer is not complete JSON', {});
     if (explained.problems.length > 0) context.setExitCode(exitCodes.problemsFound);
-    const leaves = explained.leaves.map(({ path, value, readAs }) => ({ path, value, read_as: readAs }));
+    const leaves = explained.leaves.map(({ path, value, readAs }) => ({
+      path,
+      value,
+      read_as: readAs,
+    }));
     writeAnswer(context, options, { ...explained, leaves }, asText(explained));
   });
 }
@@ -58,11 +77,20 @@ async function sampleOf(file: string | undefined, options: TestOptions): Promise
   const { last } = options;
   if (last !== undefined) return await lastAnswer(last, options);
   if (file === undefined) {
-    throw new OrderSyncError('USAGE', 'Name a file with an answer, - for standard input, or --last submit', {});
+    throw new OrderSyncError(
+      'USAGE',
+      'Name a file with an answer, - for standard input, or --last submit',
+      {},
+    );
   }
-  const tooLarge = () => new OrderSyncError('INVALID_INPUT', `${file} has more than ${mostBytes} bytes`, {});
+  const tooLarge = () =>
+    new OrderSyncError('INVALID_INPUT', `${file} has more than ${mostBytes} bytes`, {});
   const text = Buffer.concat(await readInput(file, mostBytes, tooLarge)).toString('utf8');
-  return { text, kind: options.for ?? (/"error"\s*:\s*\{/.test(text) ? 'error' : 'submit'), family: null };
+  return {
+    text,
+    kind: options.for ?? (/"error"\s*:\s*\{/.test(text) ? 'error' : 'submit'),
+    family: null,
+  };
 }
 
 function lastAnswer(last: SampleKind, options: TestOptions): Promise<Sample> {
@@ -73,7 +101,8 @@ function lastAnswer(last: SampleKind, options: TestOptions): Promise<Sample> {
       throw new OrderSyncError('NOT_FOUND', `No answer of the kind "${last}" is kept`, {});
     }
     const { body: text, operation, httpStatus: http } = kept;
-    const family = operation === null ? null : operation === 'gift_card_order' ? 'gift_card' : 'esim';
+    const family =
+      operation === null ? null : operation === 'gift_card_order' ? 'gift_card' : 'esim';
     return { text, kind: last, family, http };
   });
 }
@@ -81,7 +110,11 @@ function lastAnswer(last: SampleKind, options: TestOptions): Promise<Sample> {
 function asText({ kind, family, row, message, read, leaves, problems }: ExplainedAnswer): string {
   const table = renderTable(
     ['VALUE AT', 'VALUE', 'READ AS'],
-    leaves.map(({ path, value, readAs }) => [path, value, readAs.length === 0 ? 'not read' : readAs.join(', ')]),
+    leaves.map(({ path, value, readAs }) => [
+      path,
+      value,
+      readAs.length === 0 ? 'not read' : readAs.join(', '),
+    ]),
   );
   const facts = Object.entries(read).filter(([name]) => !name.startsWith('unread '));
   return `${table}\n${plainLines([

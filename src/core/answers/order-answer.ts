@@ -7,10 +7,14 @@ export interface Unit extends UnitFields {
   readonly status?: string;
 }
 
-/** The spec fixes only the word `refunded` (Spec 3); `failed` and `pending` stand for several words. */
+/**
+ * The spec fixes only the word `refunded` (Spec 3); `failed` and `pending` stand for several words.
+ */
 export type StatusClass = 'refunded' | 'failed' | 'done' | 'pending' | 'none';
 
-/** A success answer, as the connector reads it. The spec shows no payload, so any field may be null. */
+/**
+ * A success answer, as the connector reads it. The spec shows no payload, so any field may be null.
+ */
 export interface OrderAnswer {
   readonly orderNumber: string | null;
   readonly reference: string | null;

@@ -85,21 +85,41 @@ export interface Outcome {
   readonly sent: boolean;
   readonly http: number | null;
   readonly code: string | null;
-  /** The API's `message` or the network error, verbatim, cut to a limit, without delivered codes. */
+  /**
+   * The API's `message` or the network error, verbatim, cut to a limit, without delivered codes.
+   */
   readonly message: string;
   /** How long the server asked to wait; null when it did not. */
   readonly retryAfterMs: number | null;
-  /** Set for `accepted` and `answer_mismatch`; the latter has a `reference` only if it is another one. */
+  /**
+   * Set for `accepted` and `answer_mismatch`; the latter has a `reference` only if it is another
+   * one.
+   */
   readonly answer: OrderAnswer | null;
-  /** How the answer broke the contract, although it could be understood; for example 2xx with an `error` object. */
+  /**
+   * How the answer broke the contract, although it could be understood; for example 2xx with an
+   * `error` object.
+   */
   readonly breach: string | null;
-  /** The answer with the form of its values instead of them, as JSON, to compare it with the mapping. */
+  /**
+   * The answer with the form of its values instead of them, as JSON, to compare it with the
+   * mapping.
+   */
   readonly kept?: string | null;
 }
 
 /** An outcome without an HTTP answer. */
 export function withoutAnswer(row: OutcomeRow, sent: boolean, message: string): Outcome {
-  return { row, sent, http: null, code: null, message, retryAfterMs: null, answer: null, breach: null };
+  return {
+    row,
+    sent,
+    http: null,
+    code: null,
+    message,
+    retryAfterMs: null,
+    answer: null,
+    breach: null,
+  };
 }
 
 /** The end of a lookup. `absent`: the API itself says so, with its own error body. */
@@ -107,7 +127,10 @@ export type LookupOutcome =
   | {
       readonly kind: 'found';
       readonly answer: OrderAnswer;
-      /** How the found order differs from what was ordered, with both values; absent when it does not. */
+      /**
+       * How the found order differs from what was ordered, with both values; absent when it does
+       * not.
+       */
       readonly differs?: string;
       /** Whether it repeats the product and the quantity, and the eSIM of a top-up, as ordered. */
       readonly repeatsGoods?: boolean;

@@ -1,14 +1,15 @@
 import { verdictRows, type Outcome, type OutcomeRow } from './outcome.ts';
 
 /**
- * The question of a probe: an order under a reference that was never sold, or the beginning of `/products`. Neither spends
- * money.
+ * The question of a probe: an order under a reference that was never sold, or the beginning of
+ * `/products`. Neither spends money.
  */
 export type ProbeQuestion = 'lookup' | 'products';
 
 /**
- * The verdict of a probe. `open`: the API answered the question, so it also takes orders. `closed`: the API denies the caller,
- * or nothing answers. `cannot_tell`: anything else, such as an answer that is not the API's.
+ * The verdict of a probe. `open`: the API answered the question, so it also takes orders. `closed`:
+ * the API denies the caller, or nothing answers. `cannot_tell`: anything else, such as an answer
+ * that is not the API's.
  */
 export type ProbeVerdict = 'open' | 'closed' | 'cannot_tell';
 
@@ -19,7 +20,10 @@ export interface Probe {
   readonly currencies?: readonly string[] | undefined;
 }
 
-/** The API denies the caller, or no connection was made: the other question would end in the same way. */
+/**
+ * The API denies the caller, or no connection was made: the other question would end in the same
+ * way.
+ */
 const closedRows: readonly OutcomeRow[] = [
   'invalid_key',
   'account_not_allowed',
@@ -31,7 +35,10 @@ const closedRows: readonly OutcomeRow[] = [
   'local_resource',
 ];
 
-/** Nothing answered, or a server failed. It counts for `/products` only: a lookup may fail where all else works. */
+/**
+ * Nothing answered, or a server failed. It counts for `/products` only: a lookup may fail where all
+ * else works.
+ */
 const failedRows: readonly OutcomeRow[] = [
   'server_error',
   'foreign_server_error',
@@ -44,9 +51,14 @@ const failedRows: readonly OutcomeRow[] = [
 
 /**
  * Judges the answer to a probe.
- * @param hasJsonHead whether the head of a success came and announced JSON; its body may be too large, cut or slow
+ * @param hasJsonHead whether the head of a success came and announced JSON; its body may be too
+ * large, cut or slow
  */
-export function probeVerdict(question: ProbeQuestion, outcome: Outcome, hasJsonHead: boolean): ProbeVerdict {
+export function probeVerdict(
+  question: ProbeQuestion,
+  outcome: Outcome,
+  hasJsonHead: boolean,
+): ProbeVerdict {
   const { row, http } = outcome;
   if (closedRows.includes(row)) return 'closed';
   // A denial with a code that Spec 7 does not list.

@@ -1,6 +1,7 @@
 /**
- * The fields of a delivered unit, in the order in which they are shown, each with its label. Shops, CSV results, pages, commands,
- * the mapping of answers and the units that operators enter have them from here.
+ * The fields of a delivered unit, in the order in which they are shown, each with its label. Shops,
+ * CSV results, pages, commands, the mapping of answers and the units that operators enter have them
+ * from here.
  */
 const fields = [
   ['code', 'Code'],

@@ -51,19 +51,40 @@ function isMasked(text: string): boolean {
   return text.split(/[^\p{L}\p{N}]+/u).filter((group) => /^x{3,}$/i.test(group)).length >= 2;
 }
 
-/** Nobody can type these, and they can make one code look like another: control characters, and those that change the direction. */
+/**
+ * Nobody can type these, and they can make one code look like another: control characters, and
+ * those that change the direction.
+ */
 const untypable = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
-const hasUntypable = ({ code, pin, url, iccid, lpa, smdp_address: server, matching_id: matching }: Unit): boolean =>
-  [code, pin, url, iccid, lpa, server, matching].some((text) => text !== undefined && untypable.test(text));
+const hasUntypable = ({
+  code,
+  pin,
+  url,
+  iccid,
+  lpa,
+  smdp_address: server,
+  matching_id: matching,
+}: Unit): boolean =>
+  [code, pin, url, iccid, lpa, server, matching].some(
+    (text) => text !== undefined && untypable.test(text),
+  );
 
 /** Whether a text says that there is no value, or not yet. */
-export const isPlaceholder = (text: string): boolean => waitingWords.has(plain(text)) || nothingWords.has(plain(text));
+export const isPlaceholder = (text: string): boolean =>
+  waitingWords.has(plain(text)) || nothingWords.has(plain(text));
 
 type Field = 'code' | 'pin' | 'url';
 const redeemable: readonly Field[] = ['code', 'pin', 'url'];
 
-/** The kind of a field of a unit: `waiting` is a placeholder, `nothing` says that the unit has no such field. */
-function kindOf(field: Field, text: string, names: ReadonlySet<string>): 'waiting' | 'nothing' | 'name' | 'value' {
+/**
+ * The kind of a field of a unit: `waiting` is a placeholder, `nothing` says that the unit has no
+ * such field.
+ */
+function kindOf(
+  field: Field,
+  text: string,
+  names: ReadonlySet<string>,
+): 'waiting' | 'nothing' | 'name' | 'value' {
   const word = plain(text);
   if (waitingWords.has(word)) return 'waiting';
   if (nothingWords.has(word) || /^[\s/.–—-]*$/.test(text)) return 'nothing';
@@ -72,15 +93,18 @@ function kindOf(field: Field, text: string, names: ReadonlySet<string>): 'waitin
 }
 
 /**
- * A unit that a customer can redeem, without the fields that say that there is nothing; null for a placeholder, and for what
- * only repeats the order. A pin beside a code may be `0000`, or look like an order number.
+ * A unit that a customer can redeem, without the fields that say that there is nothing; null for a
+ * placeholder, and for what only repeats the order. A pin beside a code may be `0000`, or look like
+ * an order number.
  */
 function believableCode(unit: Unit, names: ReadonlySet<string>): Unit | null {
   // A code may have a state of its own.
   if (unit.status !== undefined && waitingWords.has(plain(unit.status))) return null;
   const kinds = redeemable.flatMap((field) => {
     const text = unit[field];
-    return text === undefined ? [] : [{ field, kind: kindOf(field, text, names), isZeros: /^0+$/.test(plain(text)) }];
+    return text === undefined
+      ? []
+      : [{ field, kind: kindOf(field, text, names), isZeros: /^0+$/.test(plain(text)) }];
   });
   const hasCode = kinds.some(({ field, kind }) => field === 'code' && kind === 'value');
   const isPlainPin = (it: (typeof kinds)[number]): boolean =>
@@ -88,8 +112,12 @@ function believableCode(unit: Unit, names: ReadonlySet<string>): Unit | null {
   const relevant = kinds.filter((it) => !isPlainPin(it));
   if (relevant.some(({ kind }) => kind === 'waiting' || kind === 'name')) return null;
   if (!relevant.some(({ kind }) => kind === 'value')) return null;
-  const empty = new Set<string>(kinds.filter(({ kind }) => kind === 'nothing').map(({ field }) => field));
-  return empty.size === 0 ? unit : Object.fromEntries(Object.entries(unit).filter(([name]) => !empty.has(name)));
+  const empty = new Set<string>(
+    kinds.filter(({ kind }) => kind === 'nothing').map(({ field }) => field),
+  );
+  return empty.size === 0
+    ? unit
+    : Object.fromEntries(Object.entries(unit).filter(([name]) => !empty.has(name)));
 }
 
 /** An eSIM that can be identified: by its ICCID, or by an activation code with a matching id. */
@@ -97,22 +125,29 @@ function believableEsim(unit: Unit, names: ReadonlySet<string>): Unit | null {
   const matching = unit.matching_id ?? unit.lpa?.split('$')[2] ?? '';
   if (matching !== '') {
     const word = plain(matching);
-    if (waitingWords.has(word) || nothingWords.has(word) || isMasked(matching) || names.has(word)) return null;
+    if (waitingWords.has(word) || nothingWords.has(word) || isMasked(matching) || names.has(word))
+      return null;
   }
   if (unit.iccid !== undefined) return /^(\d)\1*$/.test(unit.iccid) ? null : unit;
   return unit.lpa !== undefined && matching !== '' ? unit : null;
 }
 
-/** The values that identify a unit. Several codes may share an address, and several eSIMs a server. */
+/**
+ * The values that identify a unit. Several codes may share an address, and several eSIMs a server.
+ */
 function identitiesOf(unit: Unit, isEsim: boolean): readonly string[] {
-  if (!isEsim) return [JSON.stringify([plain(unit.code ?? ''), plain(unit.pin ?? ''), unit.url?.trim() ?? ''])];
+  if (!isEsim)
+    return [
+      JSON.stringify([plain(unit.code ?? ''), plain(unit.pin ?? ''), unit.url?.trim() ?? '']),
+    ];
   const matching = unit.matching_id ?? unit.lpa?.split('$')[2] ?? '';
   const activation = matching === '' ? [] : [`lpa ${plain(unit.lpa ?? matching)}`];
   return [...(unit.iccid === undefined ? [] : [`iccid ${unit.iccid}`]), ...activation];
 }
 
 /**
- * So many units are kept of one order. More than it ordered are evidence for a person, but an answer may have 20,000.
+ * So many units are kept of one order. More than it ordered are evidence for a person, but an
+ * answer may have 20,000.
  * @param quantity as it was ordered; null for one
  */
 export function keptUnits(quantity: number | null): number {
@@ -120,12 +155,14 @@ export function keptUnits(quantity: number | null): number {
 }
 
 /**
- * Judges the units of an answer to an order. A placeholder is no unit, and neither is what only repeats the product, the
- * reference or the order number, in whatever form it is written.
+ * Judges the units of an answer to an order. A placeholder is no unit, and neither is what only
+ * repeats the product, the reference or the order number, in whatever form it is written.
  */
 export function judgeUnits(units: readonly Unit[], order: OrderOfUnits): UnitsVerdict {
   const named = [order.variant, order.plan, order.reference, order.orderNumber];
-  const names = new Set(named.flatMap((name) => (name === null || plain(name) === '' ? [] : [plain(name)])));
+  const names = new Set(
+    named.flatMap((name) => (name === null || plain(name) === '' ? [] : [plain(name)])),
+  );
   const isEsim = order.operation !== 'gift_card_order';
   const typable = units.filter((unit) => !hasUntypable(unit));
   const believable = typable.flatMap(
@@ -140,7 +177,14 @@ export function judgeUnits(units: readonly Unit[], order: OrderOfUnits): UnitsVe
   }
   const ordered = order.quantity ?? 1;
   const shown = believable.length;
-  const kind = different > ordered ? 'more' : different < shown ? 'repeated' : shown < ordered ? 'fewer' : 'complete';
+  const kind =
+    different > ordered
+      ? 'more'
+      : different < shown
+        ? 'repeated'
+        : shown < ordered
+          ? 'fewer'
+          : 'complete';
   return { kind, units: believable.slice(0, keptUnits(order.quantity)), shown, different };
 }
 
@@ -153,8 +197,9 @@ function isSame(one: Unit, other: Unit): boolean {
 }
 
 /**
- * The units of an order after another answer: those that it shows, and those that an earlier answer showed and this one
- * does not. The spec does not say that an answer repeats earlier units, and a lost code is lost money.
+ * The units of an order after another answer: those that it shows, and those that an earlier answer
+ * showed and this one does not. The spec does not say that an answer repeats earlier units, and a
+ * lost code is lost money.
  */
 export function withDelivered(shown: readonly Unit[], before: readonly Unit[]): readonly Unit[] {
   return [...shown, ...before.filter((unit) => !shown.some((other) => isSame(other, unit)))];
@@ -162,5 +207,7 @@ export function withDelivered(shown: readonly Unit[], before: readonly Unit[]): 
 
 /** How many of the ordered units are not among these. A top-up and a cancel deliver none. */
 export function missingUnits(order: OrderOfUnits, units: readonly Unit[]): number {
-  return deliversUnits(order.operation) ? Math.max(0, (order.quantity ?? 1) - judgeUnits(units, order).different) : 0;
+  return deliversUnits(order.operation)
+    ? Math.max(0, (order.quantity ?? 1) - judgeUnits(units, order).different)
+    : 0;
 }

@@ -14,15 +14,22 @@ const both: readonly Family[] = ['gift_card', 'esim'];
 const giftCards: readonly Family[] = ['gift_card'];
 const esims: readonly Family[] = ['esim'];
 
-const listed = (http: number, code: string | null, families: readonly Family[], action: string): WholesaleErrorRow => ({
+const listed = (
+  http: number,
+  code: string | null,
+  families: readonly Family[],
+  action: string,
+): WholesaleErrorRow => ({
   http,
   code,
   families,
   action,
 });
-const otherPlan = "Read `message`; refresh the destination's plans; order again with a new reference.";
+const otherPlan =
+  "Read `message`; refresh the destination's plans; order again with a new reference.";
 const otherServer = "Add the server's address to the key or call from an allowed server.";
-const notCancelled = 'Read `message`. Only the "could not check" case is worth a retry, after about a minute.';
+const notCancelled =
+  'Read `message`. Only the "could not check" case is worth a retry, after about a minute.';
 
 /** The 19 rows of Spec 7. */
 export const wholesaleErrors: readonly WholesaleErrorRow[] = [
@@ -39,7 +46,12 @@ export const wholesaleErrors: readonly WholesaleErrorRow[] = [
   listed(503, 'api_disabled', both, 'Retry later.'),
   listed(404, 'invalid_variant', giftCards, 'Refresh the copy of `/products`.'),
   listed(409, 'out_of_stock', giftCards, 'Order fewer or try later.'),
-  listed(422, 'limit_exceeded', giftCards, 'Split into several orders, each with its own reference.'),
+  listed(
+    422,
+    'limit_exceeded',
+    giftCards,
+    'Split into several orders, each with its own reference.',
+  ),
   listed(422, 'not_api_sellable', giftCards, 'Order it on the website.'),
   listed(404, 'invalid_plan', esims, otherPlan),
   listed(422, 'invalid_plan', esims, otherPlan),
@@ -59,5 +71,9 @@ export function isListedCode(code: string): boolean {
 
 /** The row with this status, code and family; null when Spec 7 has none. */
 export function findErrorRow(http: number, code: string, family: Family): WholesaleErrorRow | null {
-  return wholesaleErrors.find((row) => row.http === http && row.code === code && row.families.includes(family)) ?? null;
+  return (
+    wholesaleErrors.find(
+      (row) => row.http === http && row.code === code && row.families.includes(family),
+    ) ?? null
+  );
 }

@@ -11,7 +11,10 @@ export interface PurchaseFacts {
   readonly outcomeUnknown: boolean;
   /** A lost outbox may have sent it, or have bought parts of it: no lookup has settled that yet. */
   readonly lostOutboxMayHaveBought: boolean;
-  /** How its last attempt ended; null before the first, and for a row that this version does not know. */
+  /**
+   * How its last attempt ended; null before the first, and for a row that this version does not
+   * know.
+   */
   readonly row: OutcomeRow | null;
   readonly firstSentAtMs: number | null;
   readonly orderNumber: string | null;
@@ -20,9 +23,14 @@ export interface PurchaseFacts {
 }
 
 /** Outcomes after which the API has an order with this reference. */
-const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accepted', 'answer_mismatch']);
+const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>([
+  'accepted',
+  'answer_mismatch',
+]);
 
-/** Whether a part of an entry may be bought: then nobody may end it as unbought or order it again. */
+/**
+ * Whether a part of an entry may be bought: then nobody may end it as unbought or order it again.
+ */
 export function mayBeBought(facts: PurchaseFacts): boolean {
   // A person can see what the worker cannot. An API could answer with the same code.
   if (facts.state === 'rejected' && facts.errorCode === rejectedByPerson) return false;
@@ -32,7 +40,11 @@ export function mayBeBought(facts: PurchaseFacts): boolean {
   return facts.row === null && facts.firstSentAtMs !== null;
 }
 
-const boughtStates: ReadonlySet<EntryState | null> = new Set<EntryState | null>(['placed', 'fulfilled', 'refunded']);
+const boughtStates: ReadonlySet<EntryState | null> = new Set<EntryState | null>([
+  'placed',
+  'fulfilled',
+  'refunded',
+]);
 
 /** Whether people are told that it may have been bought: not of what is surely bought. */
 export function isMaybeBought(entry: {
@@ -40,7 +52,9 @@ export function isMaybeBought(entry: {
   readonly heldFrom: EntryState | null;
   readonly mayBeBought: boolean;
 }): boolean {
-  return entry.mayBeBought && !boughtStates.has(entry.state === 'held' ? entry.heldFrom : entry.state);
+  return (
+    entry.mayBeBought && !boughtStates.has(entry.state === 'held' ? entry.heldFrom : entry.state)
+  );
 }
 
 /** The changes of an entry whose outcome is known now. */

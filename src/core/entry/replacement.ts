@@ -10,7 +10,10 @@ export interface NewRequest extends Purchase {
   readonly notAfterMs: number | null;
 }
 
-/** An entry that takes the place of a rejected one. Its request differs, so it has a reference of its own. */
+/**
+ * An entry that takes the place of a rejected one. Its request differs, so it has a reference of
+ * its own.
+ */
 export interface Replacement extends Pick<Purchase, 'quantity' | 'currency'> {
   readonly generation: number;
   readonly part: number;
@@ -28,9 +31,10 @@ export interface RejectedEntry extends Replacement {
 const deepest = 20;
 
 /**
- * The parts of an order above the per-order limit (Spec 7, `limit_exceeded`: "Split into several orders, each with its own
- * reference"). Each split makes two parts: the spec does not show the limit, and a fixed rule gives the same parts the same
- * references, whatever was learned since. A known limit only saves the calls between.
+ * The parts of an order above the per-order limit (Spec 7, `limit_exceeded`: "Split into several
+ * orders, each with its own reference"). Each split makes two parts: the spec does not show the
+ * limit, and a fixed rule gives the same parts the same references, whatever was learned since. A
+ * known limit only saves the calls between.
  */
 function partsOf(entry: RejectedEntry, quantity: number): readonly Replacement[] {
   if (quantity < 2 || entry.generation >= deepest) return [];
@@ -48,35 +52,54 @@ function partsOf(entry: RejectedEntry, quantity: number): readonly Replacement[]
   });
 }
 
-/** The parts of an entry that was rejected above the per-order limit; none unless its order allows a split. */
+/**
+ * The parts of an entry that was rejected above the per-order limit; none unless its order allows a
+ * split.
+ */
 export function splitInto(entry: RejectedEntry): readonly Replacement[] {
   const { rules, quantity, recoveryStage } = entry;
   if (rules.split !== true || quantity === null) return [];
-  // Before a loss the limit may have been higher: larger parts may be bought, and are looked up one by one.
+  // Before a loss the limit may have been higher: larger parts may be bought, and are looked up one
+  // by one.
   const knownLimit = recoveryStage === 'none' ? entry.knownLimit : null;
   return partsOf({ ...entry, knownLimit }, quantity);
 }
 
-/** How often an order is split to find what is in stock: at most 15 calls, and as exact as an eighth of it. */
+/**
+ * How often an order is split to find what is in stock: at most 15 calls, and as exact as an eighth
+ * of it.
+ */
 const deepestForStock = 3;
 
 /**
- * The parts of an entry of which fewer are in stock (Spec 7, `out_of_stock`: "Order fewer or try later"). No answer shows how
- * many there are, so it is split; missing units are reported as short.
+ * The parts of an entry of which fewer are in stock (Spec 7, `out_of_stock`: "Order fewer or try
+ * later"). No answer shows how many there are, so it is split; missing units are reported as short.
  */
 function fewerFor(entry: RejectedEntry): readonly Replacement[] {
-  if (entry.rules.partial !== true || entry.quantity === null || entry.generation >= deepestForStock) return [];
+  if (
+    entry.rules.partial !== true ||
+    entry.quantity === null ||
+    entry.generation >= deepestForStock
+  )
+    return [];
   return partsOf({ ...entry, knownLimit: null }, entry.quantity);
 }
 
 /**
- * The same order charged to the other balance (Spec 7, `insufficient_balance` and `currency_unavailable`: "charge the other
- * balance"), if its order names one.
+ * The same order charged to the other balance (Spec 7, `insufficient_balance` and
+ * `currency_unavailable`: "charge the other balance"), if its order names one.
  */
 export function fallbackFor(entry: RejectedEntry): readonly Replacement[] {
   const other = entry.rules.fallback_currency;
   if (other === undefined || other === entry.currency || entry.generation >= deepest) return [];
-  return [{ generation: entry.generation + 1, part: entry.part * 2, quantity: entry.quantity, currency: other }];
+  return [
+    {
+      generation: entry.generation + 1,
+      part: entry.part * 2,
+      quantity: entry.quantity,
+      currency: other,
+    },
+  ];
 }
 
 /** The replacements that the order allows instead of waiting after a rejection. */

@@ -1,6 +1,9 @@
 import type { RecoveryStage } from './states.ts';
 
-/** The facts that decide whether an entry with an unknown outcome may be sent again now, under the same reference. */
+/**
+ * The facts that decide whether an entry with an unknown outcome may be sent again now, under the
+ * same reference.
+ */
 export interface ResendFacts {
   readonly notAfterMs: number | null;
   readonly firstSentAtMs: number | null;
@@ -28,9 +31,9 @@ const expiredReason =
   'nobody knows whether its reference is still remembered, so it is not sent again, and it cannot be looked up';
 
 /**
- * Decides this when the call is about to be made: since the next step was chosen, a pause or a full disk may have passed.
- * After the deadline the same reference could buy late what never arrived. After the reference expiry it could buy a second
- * time what the API has forgotten.
+ * Decides this when the call is about to be made: since the next step was chosen, a pause or a full
+ * disk may have passed. After the deadline the same reference could buy late what never arrived.
+ * After the reference expiry it could buy a second time what the API has forgotten.
  */
 export function judgeResend(
   facts: ResendFacts,
@@ -38,11 +41,15 @@ export function judgeResend(
   nowMs: number,
 ): ResendVerdict {
   const isLate = isOverdue(facts, nowMs);
-  const isExpired = facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.referenceExpiryMs;
+  const isExpired =
+    facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.referenceExpiryMs;
   const isUnasked = facts.recoveryStage === 'own_reference' && facts.canLookUp;
   // Its own reference would be new to the API, which would sell it a second time.
   const isElsewhere = facts.recoveryStage === 'own_reference' && facts.mayBeElsewhere;
   if (!isLate && !isExpired && !isUnasked && !isElsewhere) return { step: 'send' };
   if (facts.canLookUp) return { step: 'lookup' };
-  return { step: 'review', reason: isLate ? overdueReason : isElsewhere ? elsewhereReason : expiredReason };
+  return {
+    step: 'review',
+    reason: isLate ? overdueReason : isElsewhere ? elsewhereReason : expiredReason,
+  };
 }

@@ -1,7 +1,8 @@
 /**
- * The states of an entry of the outbox. Together with `transitions` and `allowedActions`, the only place that says how an
- * entry gets from one to another: the store asserts it on every write, and the command line, the API and the pages offer
- * the actions that are allowed here. docs/entry-states.md is generated from this file.
+ * The states of an entry of the outbox. Together with `transitions` and `allowedActions`, the only
+ * place that says how an entry gets from one to another: the store asserts it on every write, and
+ * the command line, the API and the pages offer the actions that are allowed here.
+ * docs/entry-states.md is generated from this file.
  */
 export const entryStates = [
   'pending', // on disk, never sent; or surely never sent, because the connection failed before a byte left
@@ -20,8 +21,9 @@ export const entryStates = [
 export type EntryState = (typeof entryStates)[number];
 
 /**
- * The next lookup of an entry that a lost outbox may have bought. `none`: no outbox was lost; `own_reference`: the entry
- * itself; `replacement`: its first replacement; `done`: both were looked up.
+ * The next lookup of an entry that a lost outbox may have bought. `none`: no outbox was lost;
+ * `own_reference`: the entry itself; `replacement`: its first replacement; `done`: both were looked
+ * up.
  */
 export type RecoveryStage = 'none' | 'own_reference' | 'replacement' | 'done';
 
@@ -35,9 +37,28 @@ type FinalState = (typeof finalStates)[number];
 
 const transitions: Record<EntryState, readonly EntryState[]> = {
   pending: ['sending', 'unknown', 'held', 'cancelled', 'expired', 'needs_review'],
-  sending: ['pending', 'waiting', 'unknown', 'placed', 'fulfilled', 'refunded', 'rejected', 'needs_review'],
+  sending: [
+    'pending',
+    'waiting',
+    'unknown',
+    'placed',
+    'fulfilled',
+    'refunded',
+    'rejected',
+    'needs_review',
+  ],
   waiting: ['sending', 'unknown', 'held', 'rejected', 'cancelled', 'needs_review'],
-  unknown: ['sending', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'expired', 'needs_review', 'held'],
+  unknown: [
+    'sending',
+    'waiting',
+    'placed',
+    'fulfilled',
+    'refunded',
+    'rejected',
+    'expired',
+    'needs_review',
+    'held',
+  ],
   placed: ['fulfilled', 'refunded', 'needs_review', 'held'],
   fulfilled: [],
   refunded: [],
@@ -45,7 +66,8 @@ const transitions: Record<EntryState, readonly EntryState[]> = {
   expired: [],
   cancelled: [],
   needs_review: ['unknown', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'cancelled'],
-  // It needs review when it was held for so long that neither a lookup nor the same reference can settle its outcome.
+  // It needs review when it was held for so long that neither a lookup nor the same reference can
+  // settle its outcome.
   held: ['pending', 'waiting', 'unknown', 'placed', 'cancelled', 'needs_review'],
 };
 
@@ -63,19 +85,28 @@ export type EntryActionName = (typeof entryActions)[number];
 /** The facts that decide which actions are allowed. */
 export interface ActionSubject {
   readonly state: EntryState;
-  /** Something of it may be bought: ended without a purchase, or ordered again, it would be lost or bought twice. */
+  /**
+   * Something of it may be bought: ended without a purchase, or ordered again, it would be lost or
+   * bought twice.
+   */
   readonly mayBeBought: boolean;
   /** The state to which a held entry goes back; null for every other. */
   readonly heldFrom: EntryState | null;
   /** Other entries took its place: parts, another balance, or a re-order by a person. */
   readonly replaced: boolean;
-  /** Its line came in the place of another line of the shop's order, and nobody has decided whether both are one. */
+  /**
+   * Its line came in the place of another line of the shop's order, and nobody has decided whether
+   * both are one.
+   */
   readonly hasOtherId: boolean;
   /** How many units nobody has of what a person found to be bought. */
   readonly unitsMissing: number;
 }
 
-/** The actions that are allowed for an entry now. The command line, the API and the pages all ask this function. */
+/**
+ * The actions that are allowed for an entry now. The command line, the API and the pages all ask
+ * this function.
+ */
 export function allowedActions(entry: ActionSubject): readonly EntryActionName[] {
   switch (entry.state) {
     case 'pending':
@@ -87,7 +118,8 @@ export function allowedActions(entry: ActionSubject): readonly EntryActionName[]
       return ['retry', 'hold'];
     case 'held': {
       // The outcome of a placed entry is known: it is bought, and must not be cancelled.
-      const isClean = !entry.mayBeBought && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
+      const isClean =
+        !entry.mayBeBought && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
       return isClean ? ['release', 'cancel'] : ['release'];
     }
     case 'needs_review':

@@ -17,7 +17,9 @@ export const attentionActions = {
 } as const;
 export type AttentionAction = keyof typeof attentionActions;
 
-/** The part that waits until a row is gone, and a sentence for people in which actions are named. */
+/**
+ * The part that waits until a row is gone, and a sentence for people in which actions are named.
+ */
 interface Meaning {
   /** Null: the scope of the row says that. */
   readonly holdsUp: string | null;
@@ -40,8 +42,9 @@ const notBought = holding(
 )`correct its cause and order it again with ${'reorder'} (after a correction of the SKU map with ${'remap'}), or refund it in the shop, then end it with ${'ack'}`;
 
 /**
- * Why a row stands in the attention list (the column `reason` of the view `outbox_attention`), and what that means for people.
- * The only place with these sentences: the command line, the pages, alerts and docs/review.md take them from here.
+ * Why a row stands in the attention list (the column `reason` of the view `outbox_attention`), and
+ * what that means for people. The only place with these sentences: the command line, the pages,
+ * alerts and docs/review.md take them from here.
  */
 export const attentionReasons = {
   needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
@@ -69,11 +72,15 @@ export const attentionReasons = {
   sink_paused: holding(
     'what is sent there; nothing else',
   )`repair the receiver or the folder: the worker tries again by itself, at least every five minutes`,
-  awaits_read_back: holding('this order')`check the keys of the shop's API, then read it back with ${'reconcile'}`,
+  awaits_read_back: holding(
+    'this order',
+  )`check the keys of the shop's API, then read it back with ${'reconcile'}`,
   awaits_recheck: holding(
     'the lines of this order that were not sent',
   )`repair the way to the shop's API: the worker tries again by itself; if nobody wants the order any more, end it with ${'cancel'}`,
-  file_refused: holding('every line of the file')`correct the file and send it again, then end it with ${'ack'}`,
+  file_refused: holding(
+    'every line of the file',
+  )`correct the file and send it again, then end it with ${'ack'}`,
   result_given_up: holding(
     'this result: its receiver does not have it. For a CSV order file, each of its orders has its result in a file of its own',
   )`repair the receiver and write it again with ${'rewrite'}, or end it with ${'ack'}`,
@@ -127,7 +134,9 @@ const asCommand = (action: AttentionAction): string => `\`${attentionActions[act
 /** The advice for a row. @param nameOf how an action is named; by default as its command */
 export function whatToDo(reason: AttentionReason, nameOf = asCommand): string {
   const { texts, actions } = attentionReasons[reason];
-  return texts.map((text, index) => [text, ...actions.slice(index, index + 1).map(nameOf)].join('')).join('');
+  return texts
+    .map((text, index) => [text, ...actions.slice(index, index + 1).map(nameOf)].join(''))
+    .join('');
 }
 
 /** The part that waits until a row is gone. @param scope the paused scope */
@@ -137,11 +146,17 @@ export function holdsUp(reason: AttentionReason, scope: string | null): string {
   if (scope === 'account') return 'everything that is to be sent';
   if (scope === 'family:gift_card') return 'gift card orders';
   if (scope === 'family:esim') return 'eSIM orders';
-  if (scope?.startsWith('key:')) return 'what is sent with this key; with every key paused, everything';
-  return scope?.startsWith('balance:') ? 'orders that are charged to this balance' : 'orders of this product';
+  if (scope?.startsWith('key:'))
+    return 'what is sent with this key; with every key paused, everything';
+  return scope?.startsWith('balance:')
+    ? 'orders that are charged to this balance'
+    : 'orders of this product';
 }
 
-/** The facts about a row besides its columns: the column `evidence`. Which of them it has follows from its reason. */
+/**
+ * The facts about a row besides its columns: the column `evidence`. Which of them it has follows
+ * from its reason.
+ */
 interface AttentionEvidence {
   readonly file?: string;
   readonly sink?: string;
@@ -200,7 +215,12 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
 }
 
 function unitsMissing(evidence: AttentionEvidence): string {
-  const { units_missing: missing = 0, quantity = 1, resolved_by: person = '', order_number: number = null } = evidence;
+  const {
+    units_missing: missing = 0,
+    quantity = 1,
+    resolved_by: person = '',
+    order_number: number = null,
+  } = evidence;
   const order = number === null ? '' : `, as order ${number}`;
   return `${missing} of ${quantity} units are not in the outbox: ${person} found that it was bought${order}`;
 }

@@ -1,25 +1,39 @@
 /** The cause and the first step where the details of a check do not say more. */
 const meanings: Readonly<Record<string, string>> = {
-  database: 'The database cannot be written, or was replaced, so nothing is accepted: repair its disk, then restart.',
+  database:
+    'The database cannot be written, or was replaced, so nothing is accepted: repair its disk, then restart.',
   disk: 'The disk of the outbox is nearly full, so no new orders are taken in: free space or enlarge the disk.',
-  progress_file: 'The progress file cannot be written, so an older copy of the database may not be noticed: repair it.',
-  folder: 'This watched folder, one beside it, or its SKU map cannot be used: repair what the log names.',
+  progress_file:
+    'The progress file cannot be written, so an older copy of the database may not be noticed: repair it.',
+  folder:
+    'This watched folder, one beside it, or its SKU map cannot be used: repair what the log names.',
   webhook:
     'The intake over HTTP refuses callers, has a long queue, or a SKU map that cannot be used: the log says which.',
   clock: 'The clock of this machine differs from that of the API: let NTP set it.',
-  config: 'The changed configuration was refused, and the one before is in use: run `order-sync check-config`.',
-  read_back: "A shop cannot be read back: check the address and the keys of the shop's API; the log has its answer.",
+  config:
+    'The changed configuration was refused, and the one before is in use: run `order-sync check-config`.',
+  read_back:
+    "A shop cannot be read back: check the address and the keys of the shop's API; the log has its answer.",
 };
 
-/** Why a check of `/healthz` does not pass, and what a person does first. @param details as `/healthz` shows them */
-export function checkReason(name: string, status: string, details: Readonly<Record<string, unknown>>): string {
+/**
+ * Why a check of `/healthz` does not pass, and what a person does first. @param details as
+ * `/healthz` shows them
+ */
+export function checkReason(
+  name: string,
+  status: string,
+  details: Readonly<Record<string, unknown>>,
+): string {
   const { reason, next, ahead_ms: aheadMs } = details;
   if (typeof aheadMs === 'number') {
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
     return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the API: let NTP set it.`;
   }
   if (typeof reason !== 'string')
-    return meanings[name.replace(/:.*/, '')] ?? `The check ${name} is \`${status}\`: the log says why.`;
+    return (
+      meanings[name.replace(/:.*/, '')] ?? `The check ${name} is \`${status}\`: the log says why.`
+    );
   const sentence = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
   return typeof next === 'string' ? `${sentence} To do: ${next}.` : sentence;
 }

@@ -16,14 +16,17 @@ export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
 
 /**
- * The actions that are allowed for many entries at once. Each of them keeps its reference, so none can buy twice, and each can
- * be undone. Not among them: `reorder`, which gets a new reference that can buy once more, and `resolve`, which needs what a
- * person found about that one entry.
+ * The actions that are allowed for many entries at once. Each of them keeps its reference, so none
+ * can buy twice, and each can be undone. Not among them: `reorder`, which gets a new reference that
+ * can buy once more, and `resolve`, which needs what a person found about that one entry.
  */
 export const bulkActions = ['retry', 'hold', 'release', 'cancel'] as const;
 export type BulkAction = (typeof bulkActions)[number];
 
-/** So many entries are changed by one run, and by one step of it: the worker does nothing else during a step. */
+/**
+ * So many entries are changed by one run, and by one step of it: the worker does nothing else
+ * during a step.
+ */
 export const mostInRun = 1000;
 export const mostInStep = 100;
 
@@ -40,20 +43,29 @@ const bulkFilterSchema = z.strictObject({
   product: z.string().min(1).max(128).optional(),
   /** The entries of these orders, by the numbers that a list of orders has. */
   orders: z.array(z.int()).max(mostInStep).readonly().optional(),
-  /** Only entries that have not changed since this time, in ms: the person who chose the filter has not seen later changes. */
+  /**
+   * Only entries that have not changed since this time, in ms: the person who chose the filter has
+   * not seen later changes.
+   */
   untilMs: z.number(),
 });
 export type BulkFilter = z.infer<typeof bulkFilterSchema>;
 
-/** The states in which this action is allowed for some entries. Which of them, each entry decides by itself. */
+/**
+ * The states in which this action is allowed for some entries. Which of them, each entry decides by
+ * itself.
+ */
 export function statesFor(action: BulkAction): readonly EntryState[] {
   const clean = { mayBeBought: false, replaced: false, hasOtherId: false, unitsMissing: 0 };
   return entryStates.filter((state) =>
-    allowedActions({ ...clean, state, heldFrom: state === 'held' ? 'pending' : null }).includes(action),
+    allowedActions({ ...clean, state, heldFrom: state === 'held' ? 'pending' : null }).includes(
+      action,
+    ),
   );
 }
 
-// The commands that the command line sends to a running worker. Both must have the same version, so the shape is no contract.
+// The commands that the command line sends to a running worker. Both must have the same version, so
+// the shape is no contract.
 
 const reference = z.string().min(1).max(36);
 const who = { actor: z.string().min(1).max(100), reason: z.string().max(500) };
@@ -96,9 +108,15 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     reference,
     as: z.enum(resolutions),
     orderNumber: text(128).nullable(),
-    /** The eSIMs of the order: a later cancel is looked up by it. Absent: the person did not name them. */
+    /**
+     * The eSIMs of the order: a later cancel is looked up by it. Absent: the person did not name
+     * them.
+     */
     iccids: z.array(iccidSchema).max(orderLimits.esimQuantity).readonly().optional(),
-    /** The units that the person has from the supplier; empty: they know of none. Absent: they did not say. */
+    /**
+     * The units that the person has from the supplier; empty: they know of none. Absent: they did
+     * not say.
+     */
     units: enteredUnitsSchema.optional(),
     /** A sentence for the result. */
     note: text(400).nullable(),
@@ -184,7 +202,10 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
 ]);
 export type OperatorCommand = z.infer<typeof operatorCommandSchema>;
 /** Commands that make calls over the network; the others are single steps of the store. */
-export type CallingCommand = Extract<OperatorCommand, { action: 'reconcile' | 'read_catalogue' | 'check_api' }>;
+export type CallingCommand = Extract<
+  OperatorCommand,
+  { action: 'reconcile' | 'read_catalogue' | 'check_api' }
+>;
 /** Read-only: the running worker answers it from its own budget gate. */
 export type ExplainCommand = Extract<OperatorCommand, { action: 'explain' }>;
 export type StoreCommand = Exclude<OperatorCommand, CallingCommand | ExplainCommand>;
@@ -194,7 +215,8 @@ export function isCalling(command: OperatorCommand): command is CallingCommand {
   return ['reconcile', 'read_catalogue', 'check_api'].includes(command.action);
 }
 
-// The answers of the worker. The request names the version of the protocol, so the command line need not check them.
+// The answers of the worker. The request names the version of the protocol, so the command line
+// need not check them.
 
 interface EntryResult {
   kind: 'entry';
@@ -237,7 +259,10 @@ interface ReconciledResult {
   }[];
 }
 
-/** The wanted items that the catalogue has. A missing item is not for sale if the catalogue was read completely. */
+/**
+ * The wanted items that the catalogue has. A missing item is not for sale if the catalogue was read
+ * completely.
+ */
 interface CatalogueResult {
   kind: 'catalogue';
   products: readonly {
@@ -257,7 +282,10 @@ interface CatalogueResult {
     maxDays: number | null;
     currencies: readonly string[];
   }[];
-  /** Why the catalogue of products was not read to its end; null when it was, or when every item was found. */
+  /**
+   * Why the catalogue of products was not read to its end; null when it was, or when every item was
+   * found.
+   */
   productsProblem: string | null;
   plansProblem: string | null;
 }
@@ -310,4 +338,7 @@ export type CommandResult =
   | { kind: 'queued_entry'; explanation: EntryExplanation }
   | SubmittedResult;
 /** What a command brings, without its kind. */
-export type ResultOf<Kind extends CommandResult['kind']> = Omit<Extract<CommandResult, { kind: Kind }>, 'kind'>;
+export type ResultOf<Kind extends CommandResult['kind']> = Omit<
+  Extract<CommandResult, { kind: Kind }>,
+  'kind'
+>;

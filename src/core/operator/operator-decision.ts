@@ -12,7 +12,9 @@ import { judgeResend } from '../entry/resend.ts';
 import type { OperatorCommand } from './operator-command.ts';
 import { unitsByPerson } from './units-by-person.ts';
 
-type WithoutFrame<Command> = Command extends unknown ? Omit<Command, 'reference' | 'actor' | 'reason'> : never;
+type WithoutFrame<Command> = Command extends unknown
+  ? Omit<Command, 'reference' | 'actor' | 'reason'>
+  : never;
 export type EntryAction = WithoutFrame<Extract<OperatorCommand, { action: EntryActionName }>>;
 
 export interface OperatorFacts
@@ -35,7 +37,10 @@ export interface OperatorFacts
 
 interface OperatorPolicy {
   readonly nowMs: number;
-  /** After this long since the first send the same reference is not sent again: the API may have forgotten it. */
+  /**
+   * After this long since the first send the same reference is not sent again: the API may have
+   * forgotten it.
+   */
   readonly referenceExpiryMs: number;
 }
 
@@ -83,23 +88,36 @@ type ResolveAction = Extract<EntryAction, { action: 'resolve' }>;
 export const samePurchase = 'same_purchase';
 
 /**
- * How an unknown outcome is settled now: by a lookup; if there are none, by sending the same reference, before its expiry and
- * its deadline. Says why neither can be done.
+ * How an unknown outcome is settled now: by a lookup; if there are none, by sending the same
+ * reference, before its expiry and its deadline. Says why neither can be done.
  */
-function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send' | 'lookup' } | { why: string } {
+function reconcile(
+  facts: OperatorFacts,
+  policy: OperatorPolicy,
+): { step: 'send' | 'lookup' } | { why: string } {
   if (facts.canLookUp) return { step: 'lookup' };
-  const verdict = judgeResend({ ...facts, recoveryStage: 'none', mayBeElsewhere: false }, policy, policy.nowMs);
+  const verdict = judgeResend(
+    { ...facts, recoveryStage: 'none', mayBeElsewhere: false },
+    policy,
+    policy.nowMs,
+  );
   return verdict.step === 'review' ? { why: verdict.reason } : verdict;
 }
 
 /**
- * Decides whether a person may do this, and what it changes. Pure. An action never buys twice, never hides a purchase, and
- * never leads to a new reference while the outcome of the old one is unknown.
+ * Decides whether a person may do this, and what it changes. Pure. An action never buys twice,
+ * never hides a purchase, and never leads to a new reference while the outcome of the old one is
+ * unknown.
  */
-export function decideAction(facts: OperatorFacts, order: EntryAction, policy: OperatorPolicy): OperatorVerdict {
+export function decideAction(
+  facts: OperatorFacts,
+  order: EntryAction,
+  policy: OperatorPolicy,
+): OperatorVerdict {
   const subject = { ...facts, mayBeBought: mayBeBought(facts) };
   const allowed = allowedActions(subject);
-  const may = allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.join(', ')}`;
+  const may =
+    allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.join(', ')}`;
   if (facts.callOpen && facts.state !== 'sending') {
     return refuse(`a call for ${facts.reference} is in flight`, 'try again when the call is over');
   }
@@ -107,7 +125,10 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
     const unknown = isMaybeBought(subject) ? ' and may have been bought' : '';
     const instead = facts.replaced ? ', and another reference took its place' : '';
     const why = `${facts.reference} is ${facts.state}${unknown}${instead}: it cannot be changed by ${order.action}`;
-    return refuse(why, facts.state === 'sending' ? 'its call is in flight: try again when the call is over' : may);
+    return refuse(
+      why,
+      facts.state === 'sending' ? 'its call is in flight: try again when the call is over' : may,
+    );
   }
   const move = unchanged(facts);
   switch (order.action) {
@@ -136,15 +157,30 @@ function cancel(facts: OperatorFacts): OperatorVerdict {
   const error = facts.hasOtherId
     ? {
         code: samePurchase,
-        message: "it is the same purchase as another line of the shop's order; nothing was charged for this one",
+        message:
+          "it is the same purchase as another line of the shop's order; nothing was charged for this one",
       }
-    : { code: 'cancelled_by_person', message: 'cancelled by a person before it was bought; nothing was charged' };
-  return accept({ ...unchanged(facts), state: 'cancelled', heldFrom: null, reviewReason: null, error });
+    : {
+        code: 'cancelled_by_person',
+        message: 'cancelled by a person before it was bought; nothing was charged',
+      };
+  return accept({
+    ...unchanged(facts),
+    state: 'cancelled',
+    heldFrom: null,
+    reviewReason: null,
+    error,
+  });
 }
 
 function release(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   const { nowMs } = policy;
-  const back = { ...unchanged(facts), state: facts.heldFrom ?? 'needs_review', heldFrom: null, reviewReason: null };
+  const back = {
+    ...unchanged(facts),
+    state: facts.heldFrom ?? 'needs_review',
+    heldFrom: null,
+    reviewReason: null,
+  };
   if (facts.heldFrom === 'placed') return accept({ ...back, nextStep: 'lookup', dueAtMs: nowMs });
   if (facts.heldFrom !== 'unknown') return accept(back);
   // Time has passed: the reference may have expired.
@@ -158,11 +194,16 @@ function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   if (facts.state === 'waiting' || facts.state === 'placed') return accept(now);
   const again = { ...now, reviewReason: null, restartsSchedule: facts.state === 'needs_review' };
   if (!mayBeBought(facts)) return accept({ ...again, state: 'waiting', nextStep: 'send' });
-  const isAccepted = !facts.outcomeUnknown && facts.row === 'accepted' && facts.operation !== 'esim_cancel';
-  if (isAccepted && facts.canLookUp) return accept({ ...again, state: 'placed', nextStep: 'lookup' });
+  const isAccepted =
+    !facts.outcomeUnknown && facts.row === 'accepted' && facts.operation !== 'esim_cancel';
+  if (isAccepted && facts.canLookUp)
+    return accept({ ...again, state: 'placed', nextStep: 'lookup' });
   const next = reconcile(facts, policy);
   if ('why' in next) {
-    return refuse(`${facts.reference}: ${next.why}`, 'compare with the list of the supplier, then resolve it');
+    return refuse(
+      `${facts.reference}: ${next.why}`,
+      'compare with the list of the supplier, then resolve it',
+    );
   }
   return accept({ ...again, state: 'unknown', nextStep: next.step, outcomeUnknown: true });
 }
@@ -177,7 +218,10 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   }
   const iccids = order.iccids ?? [];
   if (iccids.length > 0 && (facts.operation !== 'esim_order' || order.as !== 'fulfilled')) {
-    return refuse(`${facts.reference} brought no eSIMs as ${order.as}`, 'only an eSIM order that was bought has eSIMs');
+    return refuse(
+      `${facts.reference} brought no eSIMs as ${order.as}`,
+      'only an eSIM order that was bought has eSIMs',
+    );
   }
   const ordered = facts.quantity ?? 1;
   if (new Set(iccids).size > ordered) {
@@ -186,7 +230,10 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
       'name the eSIMs of this order only',
     );
   }
-  if (facts.state === 'fulfilled' && (order.as !== 'fulfilled' || (order.units ?? []).length === 0)) {
+  if (
+    facts.state === 'fulfilled' &&
+    (order.as !== 'fulfilled' || (order.units ?? []).length === 0)
+  ) {
     return refuse(
       `${facts.reference} is fulfilled: only its ${facts.unitsMissing} missing units can be entered`,
       'enter them with --as fulfilled --units FILE, or end its row in the attention list with `order-sync orders ack`',

@@ -1,4 +1,5 @@
-// What `queue status --explain --json` prints: a contract (docs/cli.md). The worker makes it, the command line only prints it.
+// What `queue status --explain --json` prints: a contract (docs/cli.md). The worker makes it, the
+// command line only prints it.
 
 export interface PauseView {
   scope: string;
@@ -32,7 +33,9 @@ interface LimitView {
 }
 
 export interface QueueExplanation {
-  /** Whether a running worker made this; without one there are no keys, no limits and no estimate. */
+  /**
+   * Whether a running worker made this; without one there are no keys, no limits and no estimate.
+   */
   worker_answers: boolean;
   /** Entries that are to be sent, now or later, and how many of them belong to a paused scope. */
   to_send: number;
@@ -50,7 +53,10 @@ export interface QueueExplanation {
   limits: readonly LimitView[];
   /** How many orders a minute the keys that may be used allow now; 0 without a worker. */
   per_minute: number;
-  /** When everything was sent that neither a pause nor its own time holds up, about; null: there is no estimate. */
+  /**
+   * When everything was sent that neither a pause nor its own time holds up, about; null: there is
+   * no estimate.
+   */
   drained_at: string | null;
 }
 

@@ -21,9 +21,10 @@ const unitSchema = z
 export const enteredUnitsSchema = z.array(unitSchema).max(orderLimits.giftCardQuantity).readonly();
 
 /**
- * Reads the units that a person entered: a JSON list of units, with the fields that a result has; or one code a line, where
- * a line that begins with `LPA:` is the activation code of an eSIM.
- * @throws OrderSyncError INVALID_INPUT with the place, and never with a value: codes are as good as money
+ * Reads the units that a person entered: a JSON list of units, with the fields that a result has;
+ * or one code a line, where a line that begins with `LPA:` is the activation code of an eSIM.
+ * @throws OrderSyncError INVALID_INPUT with the place, and never with a value: codes are as good as
+ * money
  */
 export function readEnteredUnits(text: string): readonly Unit[] {
   const content = text.replace(/^\uFEFF/, '').trim();
@@ -34,7 +35,9 @@ export function readEnteredUnits(text: string): readonly Unit[] {
     const [issue] = parsed.error.issues;
     const [index, name] = issue?.path ?? [];
     const place =
-      typeof index === 'number' ? `unit ${index + 1}${name === undefined ? '' : `, ${String(name)},`}` : 'the list';
+      typeof index === 'number'
+        ? `unit ${index + 1}${name === undefined ? '' : `, ${String(name)},`}`
+        : 'the list';
     throw invalid(`${place} ${ruleOf(issue)}`);
   }
   if (parsed.data.length === 0) throw invalid('no units were entered');
@@ -56,10 +59,12 @@ function listFrom(content: string): unknown {
 }
 
 function ruleOf(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === 'unrecognized_keys') return `has a field that no unit has: ${issue.keys[0]?.slice(0, 40)}`;
+  if (issue?.code === 'unrecognized_keys')
+    return `has a field that no unit has: ${issue.keys[0]?.slice(0, 40)}`;
   if (issue?.code === 'too_big')
     return `must have at most ${issue.maximum} ${issue.origin === 'array' ? 'units' : 'characters'}`;
-  if (issue?.code === 'invalid_type') return `must be ${issue.expected === 'string' ? 'text' : 'an object'}`;
+  if (issue?.code === 'invalid_type')
+    return `must be ${issue.expected === 'string' ? 'text' : 'an object'}`;
   return issue?.message ?? 'is no unit';
 }
 
@@ -80,14 +85,22 @@ type Entered =
 const refuse = (why: string, hint: string): Entered => ({ ok: false, why, hint });
 
 /**
- * The units of an entry that a person resolves: those that they entered, and those that the API delivered. `entered` is
- * undefined where the person said nothing, and empty where they know of none. No sentence has a code in it.
+ * The units of an entry that a person resolves: those that they entered, and those that the API
+ * delivered. `entered` is undefined where the person said nothing, and empty where they know of
+ * none. No sentence has a code in it.
  */
-export function unitsByPerson(order: Resolved, resolvedTo: EntryState, entered: readonly Unit[] | undefined): Entered {
+export function unitsByPerson(
+  order: Resolved,
+  resolvedTo: EntryState,
+  entered: readonly Unit[] | undefined,
+): Entered {
   const { reference, units: before } = order;
   if (resolvedTo !== 'fulfilled') {
     if (entered === undefined || entered.length === 0) return { ok: true, units: before };
-    return refuse(`${reference} brought no units as ${resolvedTo}`, 'only an order that was bought has units');
+    return refuse(
+      `${reference} brought no units as ${resolvedTo}`,
+      'only an order that was bought has units',
+    );
   }
   const ordered = order.quantity ?? 1;
   if (entered === undefined) {
@@ -100,15 +113,25 @@ export function unitsByPerson(order: Resolved, resolvedTo: EntryState, entered: 
   }
   if (entered.length === 0) return { ok: true, units: before };
   if (!deliversUnits(order.operation)) {
-    return refuse(`${reference} delivers no units`, 'a top-up and a cancel change an eSIM that the customer has');
+    return refuse(
+      `${reference} delivers no units`,
+      'a top-up and a cancel change an eSIM that the customer has',
+    );
   }
   const judged = judgeUnits(entered, order);
   if (judged.shown < entered.length) {
-    const what = order.operation === 'esim_order' ? 'an ICCID or an activation code' : 'a code, a pin or a link';
+    const what =
+      order.operation === 'esim_order'
+        ? 'an ICCID or an activation code'
+        : 'a code, a pin or a link';
     const unlike = `${entered.length - judged.shown} of the ${entered.length} units do not look like units of this order`;
-    return refuse(unlike, `each needs ${what}, which is no placeholder and does not repeat the order`);
+    return refuse(
+      unlike,
+      `each needs ${what}, which is no placeholder and does not repeat the order`,
+    );
   }
-  if (judged.kind === 'repeated') return refuse('one of the units is entered twice', 'enter each unit once');
+  if (judged.kind === 'repeated')
+    return refuse('one of the units is entered twice', 'enter each unit once');
   const units = withDelivered(entered, before);
   if (units.length > ordered) {
     const delivered = units.length - entered.length;

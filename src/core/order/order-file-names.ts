@@ -19,7 +19,9 @@ export function fileIdOfCsvResult(name: string): string | null {
   return /\.([0-9A-HJKMNP-TV-Z]{26})\.csv$/.exec(name)?.[1] ?? null;
 }
 
-/** The name of the CSV result of an order file: no other file has it, also none of the same name. */
+/**
+ * The name of the CSV result of an order file: no other file has it, also none of the same name.
+ */
 export function csvResultName(id: string, name: string): string {
   return `${safeFileName(name)}.${id}.csv`;
 }

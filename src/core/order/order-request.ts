@@ -12,9 +12,9 @@ const identifier = (max: number) =>
     .regex(/^\S(.*\S)?$/s, 'must not begin or end with a space');
 
 /**
- * Characters that a person cannot see, or cannot tell from a space. All that Unicode lets a program leave out when it
- * shows a text (`Default_Ignorable_Code_Point`), all that formats, divides or spaces text, and three symbols that are
- * blank: U+2800, U+16FE4 and U+1D159.
+ * Characters that a person cannot see, or cannot tell from a space. All that Unicode lets a program
+ * leave out when it shows a text (`Default_Ignorable_Code_Point`), all that formats, divides or
+ * spaces text, and three symbols that are blank: U+2800, U+16FE4 and U+1D159.
  */
 const unseen = String.raw`\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}\p{Z}\u2800\u{16fe4}\u{1d159}`;
 const onlySeen = new RegExp(`^(?: |[^${unseen}])*$`, 'u');
@@ -29,18 +29,24 @@ function unseenRule(id: unknown): string {
 }
 
 /**
- * The id of an order or a line. Ids are compared character by character: an invisible character, or a letter that can
- * be written in two ways, could give the same order a second id, and it would be bought again.
+ * The id of an order or a line. Ids are compared character by character: an invisible character, or
+ * a letter that can be written in two ways, could give the same order a second id, and it would be
+ * bought again.
  */
 const identity = (max: number) =>
   identifier(max)
     .regex(onlySeen, { error: ({ input }) => unseenRule(input) })
-    .refine((text) => text === text.normalize('NFC'), 'must be in the composed form of Unicode (NFC)');
+    .refine(
+      (text) => text === text.normalize('NFC'),
+      'must be in the composed form of Unicode (NFC)',
+    );
 
 export const orderIdSchema = identity(128);
 export const lineIdSchema = identity(64);
 
-/** Limits of this worker on everything that can grow, and the limits that the specification states. */
+/**
+ * Limits of this worker on everything that can grow, and the limits that the specification states.
+ */
 export const orderLimits = {
   linesPerRequest: 1000,
   metadataBytes: 16_384,
@@ -51,9 +57,14 @@ export const orderLimits = {
 
 export const sourceSchema = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit');
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    'must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit',
+  );
 
-export const currencySchema = z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, for example "USD"');
+export const currencySchema = z
+  .string()
+  .regex(/^[A-Z]{3}$/, 'must be three capital letters, for example "USD"');
 
 /** The check digit of ITU-T E.118: it detects every single wrong digit. */
 function hasValidCheckDigit(iccid: string): boolean {
@@ -96,10 +107,26 @@ const esimLine = z.strictObject({
   ...plan,
   ...charged,
 });
-const topupLine = z.strictObject({ line_id, type: z.literal('esim_topup'), iccid: iccidSchema, ...plan, ...charged });
-const cancelLine = z.strictObject({ line_id, type: z.literal('esim_cancel'), iccid: iccidSchema, ...carried });
+const topupLine = z.strictObject({
+  line_id,
+  type: z.literal('esim_topup'),
+  iccid: iccidSchema,
+  ...plan,
+  ...charged,
+});
+const cancelLine = z.strictObject({
+  line_id,
+  type: z.literal('esim_cancel'),
+  iccid: iccidSchema,
+  ...carried,
+});
 
-export const orderLineSchema = z.discriminatedUnion('type', [giftCardLine, esimLine, topupLine, cancelLine]);
+export const orderLineSchema = z.discriminatedUnion('type', [
+  giftCardLine,
+  esimLine,
+  topupLine,
+  cancelLine,
+]);
 type OrderLine = z.infer<typeof orderLineSchema>;
 
 const metadataSchema = z
@@ -108,18 +135,31 @@ const metadataSchema = z
     error: `must be at most ${orderLimits.metadataBytes} bytes as JSON`,
   });
 
-/** The actions that the worker may take by itself after a rejection. Without a rule it changes no order. */
+/**
+ * The actions that the worker may take by itself after a rejection. Without a rule it changes no
+ * order.
+ */
 export const orderRulesSchema = z.strictObject({
-  /** Above the per-order limit: order in parts, each with its own reference (Spec 7, `limit_exceeded`). */
+  /**
+   * Above the per-order limit: order in parts, each with its own reference (Spec 7,
+   * `limit_exceeded`).
+   */
   split: z.boolean().optional(),
-  /** With less in stock than ordered: order fewer (Spec 7, `out_of_stock`: "Order fewer or try later"). */
+  /**
+   * With less in stock than ordered: order fewer (Spec 7, `out_of_stock`: "Order fewer or try
+   * later").
+   */
   partial: z.boolean().optional(),
-  /** When the balance does not cover the order: charge this one (Spec 7, `insufficient_balance`). */
+  /**
+   * When the balance does not cover the order: charge this one (Spec 7, `insufficient_balance`).
+   */
   fallback_currency: currencySchema.optional(),
 });
 export type OrderRules = z.infer<typeof orderRulesSchema>;
 
-/** A request without its lines: each line is checked by itself, and a wrong one is rejected alone. */
+/**
+ * A request without its lines: each line is checked by itself, and a wrong one is rejected alone.
+ */
 export const orderHeadSchema = z.strictObject({
   source: sourceSchema.optional(),
   order_id: orderIdSchema,
@@ -139,16 +179,22 @@ export interface AcceptableLine extends Purchase {
   readonly notAfterMs: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly extra: Readonly<Record<string, string>>;
-  /** Absent: none. Rules are not part of the fingerprint: a repeated request does not change them. */
+  /**
+   * Absent: none. Rules are not part of the fingerprint: a repeated request does not change them.
+   */
   readonly rules?: OrderRules;
 }
 
 /**
- * A hash of the purchase. A repeated line has the same fingerprint; a line with the same identity and another
- * fingerprint is a conflict. Deadline and metadata are not part of it: with a new deadline it is still the same order.
+ * A hash of the purchase. A repeated line has the same fingerprint; a line with the same identity
+ * and another fingerprint is a conflict. Deadline and metadata are not part of it: with a new
+ * deadline it is still the same order.
  */
 export function fingerprintOf(line: Purchase): string {
-  return hash('sha256', JSON.stringify(purchaseFields.map((field) => line[field])), 'hex').slice(0, 32);
+  return hash('sha256', JSON.stringify(purchaseFields.map((field) => line[field])), 'hex').slice(
+    0,
+    32,
+  );
 }
 
 /** The defaults that the receiver of orders adds. */
@@ -158,7 +204,10 @@ export interface OrderDefaults {
   readonly currency?: string | null;
 }
 
-/** The rule that a line breaks when nothing names the balance to charge (Spec 1); null: it is named, or none is charged. */
+/**
+ * The rule that a line breaks when nothing names the balance to charge (Spec 1); null: it is named,
+ * or none is charged.
+ */
 export function currencyRule(
   head: Pick<OrderHead, 'currency'>,
   line: { readonly type?: unknown; readonly currency?: unknown },
@@ -169,7 +218,10 @@ export function currencyRule(
   return 'is required, on the line or on its order: it names the balance to charge';
 }
 
-/** Joins a line with the head of its request. Fails with field and rule when neither names the balance to charge. */
+/**
+ * Joins a line with the head of its request. Fails with field and rule when neither names the
+ * balance to charge.
+ */
 export function joinLine(
   head: OrderHead,
   line: OrderLine,
@@ -177,7 +229,10 @@ export function joinLine(
 ): { ok: true; line: AcceptableLine } | { ok: false; field: string; rule: string } {
   const rule = currencyRule(head, line, defaults);
   if (rule !== null) return { ok: false, field: 'currency', rule };
-  const currency = line.type === 'esim_cancel' ? null : (line.currency ?? head.currency ?? defaults.currency ?? null);
+  const currency =
+    line.type === 'esim_cancel'
+      ? null
+      : (line.currency ?? head.currency ?? defaults.currency ?? null);
   return {
     ok: true,
     line: {

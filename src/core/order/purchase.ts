@@ -14,8 +14,8 @@ export function familyOf(operation: Operation): Family {
 }
 
 /**
- * The kinds of orders that a lookup must be proven to find, one by one. A top-up is looked up like an eSIM order, but
- * the specification does not say whether that lookup finds top-ups.
+ * The kinds of orders that a lookup must be proven to find, one by one. A top-up is looked up like
+ * an eSIM order, but the specification does not say whether that lookup finds top-ups.
  */
 export const lookedUpKinds = ['gift_card', 'esim', 'esim_topup'] as const;
 export type LookedUp = (typeof lookedUpKinds)[number];
@@ -25,8 +25,8 @@ export function lookedUpAs(operation: Operation): LookedUp {
 }
 
 /**
- * The purchase of one order line or one entry of the outbox. A new field is added here, and to `purchaseFields`; everything
- * that carries a purchase has it then.
+ * The purchase of one order line or one entry of the outbox. A new field is added here, and to
+ * `purchaseFields`; everything that carries a purchase has it then.
  */
 export interface Purchase {
   readonly operation: Operation;
@@ -58,11 +58,18 @@ export interface Expectation extends Pick<Purchase, 'variant' | 'plan' | 'iccid'
 }
 
 /** The product of a purchase: a variant, a plan, or for a cancel the eSIM. */
-export function productOf({ variant, plan, iccid }: Pick<Purchase, 'variant' | 'plan' | 'iccid'>): string | null {
+export function productOf({
+  variant,
+  plan,
+  iccid,
+}: Pick<Purchase, 'variant' | 'plan' | 'iccid'>): string | null {
   return variant ?? plan ?? iccid;
 }
 
-/** In the order in which fingerprints hash them: it must not change, or a repeated order looks like another one. */
+/**
+ * In the order in which fingerprints hash them: it must not change, or a repeated order looks like
+ * another one.
+ */
 export const purchaseFields = [
   'operation',
   'variant',
@@ -79,12 +86,17 @@ export function purchaseOf(value: Purchase): Purchase {
   return { operation, variant, plan, iccid, quantity, days, currency };
 }
 
-/** `2 x steam-usd-20 in USD`: a purchase for people, and the rules of how it is ordered, if there are any. */
+/**
+ * `2 x steam-usd-20 in USD`: a purchase for people, and the rules of how it is ordered, if there
+ * are any.
+ */
 export function orderedText(
   { variant, plan, quantity, days, iccid, currency }: Purchase,
   rules: Readonly<Record<string, unknown>> = {},
 ): string {
-  const named = Object.entries(rules).map(([name, value]) => (value === true ? name : `${name} ${String(value)}`));
+  const named = Object.entries(rules).map(([name, value]) =>
+    value === true ? name : `${name} ${String(value)}`,
+  );
   const parts = [
     quantity === null ? null : `${quantity} x`,
     variant ?? plan,

@@ -1,11 +1,17 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
-/** The purchase that a reference names. Only another generation or part gives a line another reference. */
+/**
+ * The purchase that a reference names. Only another generation or part gives a line another
+ * reference.
+ */
 export interface ReferenceSubject {
   readonly source: string;
   readonly orderId: string;
   readonly lineId: string;
-  /** 0 at first. It rises only when a definite rejection is followed by a changed body, or when a person re-orders. */
+  /**
+   * 0 at first. It rises only when a definite rejection is followed by a changed body, or when a
+   * person re-orders.
+   */
   readonly generation: number;
   /** 0 unless a line was split because of the per-order limit (Spec 7, `limit_exceeded`). */
   readonly part: number;
@@ -14,7 +20,10 @@ export interface ReferenceSubject {
 export interface ReferenceNamespace {
   /** Keeps the references of two installations apart that share an account. */
   readonly instance: string;
-  /** The beginning of every reference, by which a person recognises it in the supplier's list; `uuid`: it is a UUID. */
+  /**
+   * The beginning of every reference, by which a person recognises it in the supplier's list;
+   * `uuid`: it is a UUID.
+   */
   readonly prefix: string;
   /** At least 32 bytes, created once. In production it is kept outside the data volume. */
   readonly secret: Buffer;
@@ -23,7 +32,10 @@ export interface ReferenceNamespace {
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const digestCharacters = 26; // 130 bits: collisions need no handling
 
-/** `bytes` has one character for each byte: Node returns a digest as text three times as fast as in a Buffer. */
+/**
+ * `bytes` has one character for each byte: Node returns a digest as text three times as fast as in
+ * a Buffer.
+ */
 function base32(bytes: string, characters: number): string {
   let text = '';
   let bits = 0;
@@ -51,9 +63,9 @@ function keyOf(secret: Buffer): KeyObject {
 }
 
 /**
- * The reference of a purchase: at most 36 characters of [A-Za-z0-9_-]. It is deterministic: when a request is delivered
- * again after the disk was lost, it gets the same reference, and the API repeats its answer instead of selling again
- * (Spec 7, retry rule 1).
+ * The reference of a purchase: at most 36 characters of [A-Za-z0-9_-]. It is deterministic: when a
+ * request is delivered again after the disk was lost, it gets the same reference, and the API
+ * repeats its answer instead of selling again (Spec 7, retry rule 1).
  */
 export function referenceFor(namespace: ReferenceNamespace, subject: ReferenceSubject): string {
   // As JSON, ("a", "bc") and ("ab", "c") are different messages.
@@ -71,9 +83,13 @@ export function referenceFor(namespace: ReferenceNamespace, subject: ReferenceSu
 }
 
 /** 122 bits, as a UUID of version 4: APIs that check the version ask for this one. */
-const asUuid = (hex: string): string => hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-a$4-$5');
+const asUuid = (hex: string): string =>
+  hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-a$4-$5');
 
-/** Identifies the namespace without revealing its secret. Checked at the start: another secret gives other references. */
+/**
+ * Identifies the namespace without revealing its secret. Checked at the start: another secret gives
+ * other references.
+ */
 export function namespaceFingerprint(namespace: ReferenceNamespace): string {
   const salted = createHmac('sha256', namespace.secret).update('order-sync namespace fingerprint');
   return createHash('sha256')
@@ -84,8 +100,8 @@ export function namespaceFingerprint(namespace: ReferenceNamespace): string {
 }
 
 /**
- * Identifies the value of an API key in the database without storing it. It can be compared only with the reference secret.
- * 64 bits are enough for a few keys.
+ * Identifies the value of an API key in the database without storing it. It can be compared only
+ * with the reference secret. 64 bits are enough for a few keys.
  */
 export function keyFingerprint(namespace: ReferenceNamespace, value: string): string {
   return createHmac('sha256', keyOf(namespace.secret))

@@ -2,8 +2,9 @@ import { type Family, familyOf, type Purchase } from './purchase.ts';
 import { OrderSyncError } from '../order-sync-error.ts';
 
 /**
- * The scopes that can be paused, from the widest to the narrowest. As text: `account`, `key:<name>`, `balance:<currency>`,
- * `family:<family>`, `variant:<id>` (a gift card product) or `plan:<id>` (an eSIM product).
+ * The scopes that can be paused, from the widest to the narrowest. As text: `account`,
+ * `key:<name>`, `balance:<currency>`, `family:<family>`, `variant:<id>` (a gift card product) or
+ * `plan:<id>` (an eSIM product).
  */
 export type Scope =
   | { readonly kind: 'account' }
@@ -13,7 +14,10 @@ export type Scope =
   | { readonly kind: 'variant'; readonly id: string }
   | { readonly kind: 'plan'; readonly id: string };
 
-/** The scopes that an entry belongs to, whatever key it is sent with. Null where it has none: a cancel has no product. */
+/**
+ * The scopes that an entry belongs to, whatever key it is sent with. Null where it has none: a
+ * cancel has no product.
+ */
 export interface EntryScopes {
   readonly product: string | null;
   readonly family: string;
@@ -42,9 +46,13 @@ export function scopeFrom(text: string): Scope | null {
 export function readScope(text: string): Scope {
   const scope = scopeFrom(text);
   if (scope !== null) return scope;
-  throw new OrderSyncError('INVALID_INPUT', `"${text.slice(0, 80)}" names no scope that can be paused`, {
-    hint: 'account, key:<name>, balance:<currency> such as balance:USD, family:gift_card, family:esim, variant:<id> or plan:<id>',
-  });
+  throw new OrderSyncError(
+    'INVALID_INPUT',
+    `"${text.slice(0, 80)}" names no scope that can be paused`,
+    {
+      hint: 'account, key:<name>, balance:<currency> such as balance:USD, family:gift_card, family:esim, variant:<id> or plan:<id>',
+    },
+  );
 }
 
 export const keyScope = (keyName: string): string => `key:${keyName}`;
@@ -55,7 +63,9 @@ export function productScope({ variant, plan }: Pick<Purchase, 'variant' | 'plan
   return plan === null ? null : `plan:${plan}`;
 }
 
-export function scopesOf(purchase: Pick<Purchase, 'operation' | 'variant' | 'plan' | 'currency'>): EntryScopes {
+export function scopesOf(
+  purchase: Pick<Purchase, 'operation' | 'variant' | 'plan' | 'currency'>,
+): EntryScopes {
   const { operation, currency } = purchase;
   return {
     product: productScope(purchase),
@@ -66,5 +76,10 @@ export function scopesOf(purchase: Pick<Purchase, 'operation' | 'variant' | 'pla
 
 /** Every scope that a call can say something about. */
 export function scopesJudged({ product, family, balance }: EntryScopes): readonly string[] {
-  return [...(product === null ? [] : [product]), family, ...(balance === null ? [] : [balance]), 'account'];
+  return [
+    ...(product === null ? [] : [product]),
+    family,
+    ...(balance === null ? [] : [balance]),
+    'account',
+  ];
 }

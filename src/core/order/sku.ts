@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { currencySchema, orderLimits, type OrderRules } from './order-request.ts';
 
-/** The rules for an order that cannot be bought as it is, and how long it may wait: for one SKU, or a whole shop. */
+/**
+ * The rules for an order that cannot be bought as it is, and how long it may wait: for one SKU, or
+ * a whole shop.
+ */
 export const skuRuleKeys = {
   split: z
     .boolean()
@@ -10,7 +13,9 @@ export const skuRuleKeys = {
   partial: z
     .boolean()
     .optional()
-    .describe('With less in stock than ordered: buy what there is. Default: it waits, or is rejected and flagged.'),
+    .describe(
+      'With less in stock than ordered: buy what there is. Default: it waits, or is rejected and flagged.',
+    ),
   fallback_currency: currencySchema
     .optional()
     .describe('The balance to charge when the first one does not cover the order.'),
@@ -19,11 +24,18 @@ export const skuRuleKeys = {
     .min(1)
     .max(8760)
     .optional()
-    .describe('How many hours after its payment an order may still be bought. Until then it waits for stock.'),
+    .describe(
+      'How many hours after its payment an order may still be bought. Until then it waits for stock.',
+    ),
   not_after: z.iso
-    .datetime({ offset: true, error: 'must be a time with its offset, for example "2026-12-31T23:59:59Z"' })
+    .datetime({
+      offset: true,
+      error: 'must be a time with its offset, for example "2026-12-31T23:59:59Z"',
+    })
     .optional()
-    .describe('After this time nothing is bought, for example when a promotion ends: `2026-12-31T23:59:59Z`.'),
+    .describe(
+      'After this time nothing is bought, for example when a promotion ends: `2026-12-31T23:59:59Z`.',
+    ),
 };
 
 const rulesSchema = z.object(skuRuleKeys);
@@ -32,8 +44,8 @@ export type SkuRules = z.infer<typeof rulesSchema>;
 const ruleNames = ['split', 'partial', 'fallback_currency'] as const;
 
 /**
- * The rules and the deadline of an order line. Each key of the SKU counts before that of the shop; of two deadlines the
- * earlier one.
+ * The rules and the deadline of an order line. Each key of the SKU counts before that of the shop;
+ * of two deadlines the earlier one.
  * @param paidMs the wall time from which `wait_h` counts, in ms
  */
 export function rulesOfLine(
@@ -42,7 +54,9 @@ export function rulesOfLine(
   paidMs: number,
 ): { readonly rules: OrderRules; readonly notAfterMs: number | null } {
   const values = ruleNames.map((name) => [name, sku[name] ?? shop[name]] as const);
-  const rules: OrderRules = Object.fromEntries(values.filter(([, value]) => value !== undefined && value !== false));
+  const rules: OrderRules = Object.fromEntries(
+    values.filter(([, value]) => value !== undefined && value !== false),
+  );
   const waitH = sku.wait_h ?? shop.wait_h;
   const notAfter = sku.not_after;
   const ends = [
@@ -57,7 +71,9 @@ const quantity = z.int().min(1).max(orderLimits.giftCardQuantity).default(1);
 const common = { currency: currencySchema.optional(), ...skuRuleKeys };
 const plan = { plan: productId, days: z.int().min(1).max(orderLimits.days).optional() };
 
-/** The order that a SKU of the shop stands for. `quantity`: how many units the shop sells as one. */
+/**
+ * The order that a SKU of the shop stands for. `quantity`: how many units the shop sells as one.
+ */
 export const skuSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('gift_card_order'), variant: productId, quantity, ...common }),
   z.strictObject({ type: z.literal('esim_order'), ...plan, quantity, ...common }),
@@ -67,6 +83,13 @@ export type Sku = z.infer<typeof skuSchema>;
 
 /** The product and quantity of a SKU, without its rules. */
 export function productOfSku(sku: Sku) {
-  const { split: _, partial: _1, fallback_currency: _2, wait_h: _3, not_after: _4, ...product } = sku;
+  const {
+    split: _,
+    partial: _1,
+    fallback_currency: _2,
+    wait_h: _3,
+    not_after: _4,
+    ...product
+  } = sku;
   return product;
 }

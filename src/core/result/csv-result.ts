@@ -1,7 +1,10 @@
 import { unitFieldNames } from '../answers/unit-fields.ts';
 import type { ResultEntry, ResultLine } from './result-document.ts';
 
-/** The columns that are added to the rows of a CSV order file. In an order file they are ignored: it may be a result. */
+/**
+ * The columns that are added to the rows of a CSV order file. In an order file they are ignored: it
+ * may be a result.
+ */
 export const csvResultColumns = [
   'result_state',
   'result_reference',
@@ -21,7 +24,10 @@ export interface OriginalCsv {
   /** Whether it begins with a byte order mark. */
   readonly hasMark: boolean;
   readonly lineEnd: string;
-  /** All of its records, in their order. To read them to the end fails when they are not those that were taken in. */
+  /**
+   * All of its records, in their order. To read them to the end fails when they are not those that
+   * were taken in.
+   */
   readonly records: AsyncIterable<readonly OriginalRecord[]>;
 }
 
@@ -36,13 +42,16 @@ export interface OriginalRecord {
 const separator = ' ; ';
 
 /**
- * Where a program for spreadsheets takes text for a formula (OWASP, CSV injection): at the beginning of a cell, which is also
- * after the separator of another country.
+ * Where a program for spreadsheets takes text for a formula (OWASP, CSV injection): at the
+ * beginning of a cell, which is also after the separator of another country.
  */
 const beginsFormula = /(^|[;,\t])(?=[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])/g;
 const escapedFormula = /(^|[;,\t])'[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
-/** Text from outside, so that no spreadsheet takes it for a formula: an apostrophe stands before it where one could. */
+/**
+ * Text from outside, so that no spreadsheet takes it for a formula: an apostrophe stands before it
+ * where one could.
+ */
 export function withoutFormula(cell: string): string {
   return cell.replaceAll(beginsFormula, "$1'");
 }
@@ -51,8 +60,9 @@ export function withoutFormula(cell: string): string {
 export const isWithoutFormula = (cell: string): boolean => escapedFormula.test(cell);
 
 /**
- * A value that a person or a program types in or redeems as it stands. It gets an apostrophe only when a formula could call
- * or reach something: that takes brackets, or a sign such as | or !, which codes do not have.
+ * A value that a person or a program types in or redeems as it stands. It gets an apostrophe only
+ * when a formula could call or reach something: that takes brackets, or a sign such as | or !,
+ * which codes do not have.
  */
 function usable(value: string): string {
   return /^.[\p{L}\p{N} ._;-]*$/u.test(value) ? value : withoutFormula(value);
@@ -64,7 +74,8 @@ export function csvResultCells(line: ResultLine): readonly string[] {
   const entries = line.entries;
   // A row that has a code can be handed out. Units that need review are in the result of the order.
   const units = entries.flatMap(({ state, units: all }) => (delivered.includes(state) ? all : []));
-  const of = (read: (entry: ResultEntry) => string | null): string => joined(entries.map((entry) => read(entry) ?? ''));
+  const of = (read: (entry: ResultEntry) => string | null): string =>
+    joined(entries.map((entry) => read(entry) ?? ''));
   const failed = entries.flatMap(({ error }) => error ?? []);
   const error = line.error ?? failed[0] ?? null;
   return [
@@ -79,7 +90,10 @@ export function csvResultCells(line: ResultLine): readonly string[] {
   ];
 }
 
-/** Empty where no value is; otherwise each value has its place, so that code and PIN of one unit are found together. */
+/**
+ * Empty where no value is; otherwise each value has its place, so that code and PIN of one unit are
+ * found together.
+ */
 function joined(values: readonly string[]): string {
   return values.every((value) => value === '') ? '' : values.map(oneLine).join(separator);
 }

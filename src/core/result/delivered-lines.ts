@@ -23,8 +23,9 @@ export interface Delivered {
 }
 
 /**
- * Finds what a line gives its customer; null for one that delivers nothing, as a cancel. An operator judges units first where more
- * came than were ordered or one came twice: these are not given, and count as missing.
+ * Finds what a line gives its customer; null for one that delivers nothing, as a cancel. An
+ * operator judges units first where more came than were ordered or one came twice: these are not
+ * given, and count as missing.
  */
 export function deliveredOf({ entries }: ResultLine, ordered: OrderedEntries): Delivered | null {
   const parts = entries.flatMap((entry) => {

@@ -1,11 +1,17 @@
 import { OrderSyncError } from '../order-sync-error.ts';
 
 export interface DeliveryFailure {
-  /** A short, stable name of what happened, for example `http_503`. It is shown in health: nothing of others is in it. */
+  /**
+   * A short, stable name of what happened, for example `http_503`. It is shown in health: nothing
+   * of others is in it.
+   */
   readonly reason: string;
   /** The receiver works, and does not take this result: that says nothing about other results. */
   readonly refusesResult: boolean;
-  /** The receiver asks for no further calls for so long, in ms; with `refusesResult`, none for this result. */
+  /**
+   * The receiver asks for no further calls for so long, in ms; with `refusesResult`, none for this
+   * result.
+   */
   readonly retryAfterMs: number | null;
   /** False: nothing failed, an earlier call may still be processed. Else it is a failed try. */
   readonly countsTry?: boolean;
@@ -32,13 +38,25 @@ export class DeliveryError extends OrderSyncError implements DeliveryFailure {
   }
 }
 
-/** The facts of any error: the fields of `DeliveryFailure` where it has them all, else only the code of a system error. */
+/**
+ * The facts of any error: the fields of `DeliveryFailure` where it has them all, else only the code
+ * of a system error.
+ */
 export function failureOf(error: unknown): DeliveryFailure {
   if (isFailure(error)) return error;
   const code = error instanceof Error && 'code' in error ? error.code : null;
-  return { reason: typeof code === 'string' ? code : 'failed', refusesResult: false, retryAfterMs: null };
+  return {
+    reason: typeof code === 'string' ? code : 'failed',
+    refusesResult: false,
+    retryAfterMs: null,
+  };
 }
 
 function isFailure(error: unknown): error is DeliveryFailure {
-  return error instanceof Error && 'reason' in error && 'refusesResult' in error && 'retryAfterMs' in error;
+  return (
+    error instanceof Error &&
+    'reason' in error &&
+    'refusesResult' in error &&
+    'retryAfterMs' in error
+  );
 }

@@ -4,8 +4,9 @@ import type { Operation } from '../order/purchase.ts';
 import type { Unit } from '../answers/order-answer.ts';
 
 /**
- * The state of a whole order. `completed`: every line was bought, or its cancel was confirmed. `needs_manual_delivery`: the
- * worker has done its part, and units that a person found to be bought are to be delivered by hand.
+ * The state of a whole order. `completed`: every line was bought, or its cancel was confirmed.
+ * `needs_manual_delivery`: the worker has done its part, and units that a person found to be bought
+ * are to be delivered by hand.
  */
 export const orderStates = [
   'completed',
@@ -17,13 +18,16 @@ export const orderStates = [
 ] as const;
 type OrderState = (typeof orderStates)[number];
 
-/** `needs_manual_delivery`: a person found that it was bought, and units are missing. The worker does nothing more. */
+/**
+ * `needs_manual_delivery`: a person found that it was bought, and units are missing. The worker
+ * does nothing more.
+ */
 export const resultEntryStates = [...entryStates, 'needs_manual_delivery'] as const;
 export type ResultEntryState = (typeof resultEntryStates)[number];
 
 /**
- * The state of a line in a result: that of one of its entries; `partial` when all entries ended and only some were bought;
- * `rejected` for a line that was never accepted.
+ * The state of a line in a result: that of one of its entries; `partial` when all entries ended and
+ * only some were bought; `rejected` for a line that was never accepted.
  */
 export const lineStates = [...resultEntryStates, 'partial'] as const;
 export type LineState = (typeof lineStates)[number];
@@ -38,7 +42,10 @@ export interface ResultEntry {
   readonly currency: string | null;
   readonly cost: string | null;
   readonly units: readonly Unit[];
-  /** Only after its units were shredded: how many there were, and when that was (`retention.codes_days`). */
+  /**
+   * Only after its units were shredded: how many there were, and when that was
+   * (`retention.codes_days`).
+   */
   readonly shredded?: { readonly units: number; readonly at: string };
   readonly error: ResultError | null;
 }
@@ -61,8 +68,8 @@ export interface ResultLine {
 }
 
 /**
- * The result that is written back to the shop. A pure function of the database: it is the same, byte by byte, when it is
- * written again.
+ * The result that is written back to the shop. A pure function of the database: it is the same,
+ * byte by byte, when it is written again.
  */
 export interface ResultDocument {
   readonly source: string;
@@ -115,10 +122,10 @@ export function renderResultDocument(document: ResultDocument): string {
 }
 
 /**
- * The file name of an order's result: the order id if it is safe as a name, else a readable part of it and a hash. No order
- * id can name a file outside its folder or that of another order.
- * @param sharesName whether an earlier order has the same source and id but for capital letters: on disks that take these
- * for the same, the two would be one file
+ * The file name of an order's result: the order id if it is safe as a name, else a readable part of
+ * it and a hash. No order id can name a file outside its folder or that of another order.
+ * @param sharesName whether an earlier order has the same source and id but for capital letters: on
+ * disks that take these for the same, the two would be one file
  */
 export function resultFileName(
   order: { readonly source: string; readonly order_id: string },

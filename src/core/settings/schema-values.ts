@@ -7,9 +7,9 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
 
 /** The section with its keys in camelCase. A section within it is turned by its own schema. */
 export type CamelKeys<Section> = {
-  readonly [Key in keyof Section as Key extends string ? CamelCase<Key> : Key]: Section[Key] extends (infer Item)[]
-    ? readonly Item[]
-    : Section[Key];
+  readonly [Key in keyof Section as Key extends string
+    ? CamelCase<Key>
+    : Key]: Section[Key] extends (infer Item)[] ? readonly Item[] : Section[Key];
 };
 
 /** Turns the keys of the file that are set into those of the code: `window_ms` is `windowMs`. */
@@ -25,7 +25,8 @@ export function camelKeys(section: object): unknown {
 type Keys = z.core.$ZodLooseShape;
 
 /** Some keys of the file, as the code names them. */
-export const keysOf = <Shape extends Keys>(keys: Shape) => z.strictObject(keys).transform((value) => camelKeys(value));
+export const keysOf = <Shape extends Keys>(keys: Shape) =>
+  z.strictObject(keys).transform((value) => camelKeys(value));
 
 /** A section that need not be in the file: each of its keys has a default, or may be unset. */
 export const section = <Shape extends Keys>(description: string, keys: Shape) =>
@@ -39,9 +40,12 @@ export const listOf = <Shape extends Keys>(most: number, description: string, ke
   z.array(keysOf(keys)).max(most).prefault([]).describe(description);
 
 /** Null where the key is not set. */
-export const orNull = <Value extends z.ZodType>(value: Value) => value.optional().transform((given) => given ?? null);
+export const orNull = <Value extends z.ZodType>(value: Value) =>
+  value.optional().transform((given) => given ?? null);
 
-/** Whether this is an absolute http(s) URL without credentials, query or fragment: a URL is logged. */
+/**
+ * Whether this is an absolute http(s) URL without credentials, query or fragment: a URL is logged.
+ */
 export function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
@@ -49,7 +53,10 @@ export function isHttpUrl(text: string): boolean {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
 }
 
-/** A value that may be an address, for people: without user, password, query and fragment, which may be secrets. */
+/**
+ * A value that may be an address, for people: without user, password, query and fragment, which may
+ * be secrets.
+ */
 export function withoutUrlSecrets(text: string): string {
   const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? '';
   const at = text.lastIndexOf('@');
@@ -60,7 +67,10 @@ export function withoutUrlSecrets(text: string): string {
 
 const ipv4Loopback = /^127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}$/;
 
-/** Whether traffic to this host stays on this machine. A name such as `x.localhost` may be resolved to another one. */
+/**
+ * Whether traffic to this host stays on this machine. A name such as `x.localhost` may be resolved
+ * to another one.
+ */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   return host === 'localhost' || host === '::1' || ipv4Loopback.test(host);
@@ -70,7 +80,10 @@ export const durationMs = (min: number, max: number) => z.int().min(min).max(max
 
 export const count = (min: number, max: number) => z.int().min(min).max(max);
 
-/** A path. `config` finds all by this mark and makes them absolute: a relative one starts at the working directory. */
+/**
+ * A path. `config` finds all by this mark and makes them absolute: a relative one starts at the
+ * working directory.
+ */
 export const pathText = z.string().min(1).max(4096).meta({ path: true });
 
 /** A path that `config` always sets: its default depends on other keys. */
@@ -80,7 +93,10 @@ export const usualPath = (description: string) =>
     .transform((given) => given ?? '')
     .describe(description);
 
-/** A file with certificates in PEM. `config` finds all by this mark, and puts their content in the place of the path. */
+/**
+ * A file with certificates in PEM. `config` finds all by this mark, and puts their content in the
+ * place of the path.
+ */
 export const certificatesFile = (description: string) =>
   z
     .string()
@@ -92,7 +108,10 @@ export const certificatesFile = (description: string) =>
 
 export const keyName = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be 1 to 32 of a-z 0-9 _ - and start with a letter or digit');
+  .regex(
+    /^[a-z0-9][a-z0-9_-]{0,31}$/,
+    'must be 1 to 32 of a-z 0-9 _ - and start with a letter or digit',
+  );
 
 export const httpUrl = z
   .string()
@@ -106,7 +125,10 @@ export const someSources = z.array(sourceSchema).min(1).max(100);
 /** A group of this machine; its number must be in quotes. */
 export const groupName = z
   .string()
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, 'must be the name of a group, or its number in quotes');
+  .regex(
+    /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/,
+    'must be the name of a group, or its number in quotes',
+  );
 
 /** `host:port`, with brackets around an IPv6 host. */
 export const listenAddress = z
@@ -115,15 +137,21 @@ export const listenAddress = z
     error: 'must be host:port, for example "127.0.0.1:9090"',
     abort: true,
   })
-  .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'must have a port from 0 to 65535')
+  .refine(
+    (text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535,
+    'must have a port from 0 to 65535',
+  )
   .transform((text) => {
     const colon = text.lastIndexOf(':');
-    return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+    return {
+      host: text.slice(0, colon).replace(/^\[|\]$/g, ''),
+      port: Number(text.slice(colon + 1)),
+    };
   });
 
 /**
- * A secret, or `file:` and the path of the file that holds it: never printed. `config` finds all secrets by this mark, and
- * puts the content of the file in the place of its path.
+ * A secret, or `file:` and the path of the file that holds it: never printed. `config` finds all
+ * secrets by this mark, and puts the content of the file in the place of its path.
  */
 export const secretText = (need: 'required' | 'optional') =>
   z
@@ -138,7 +166,9 @@ export const secretText = (need: 'required' | 'optional') =>
 export const filePrefix = 'file:';
 
 /** The key of an entry that has one secret. */
-export const secretValue = (description: string) => ({ value: secretText('required').describe(description) });
+export const secretValue = (description: string) => ({
+  value: secretText('required').describe(description),
+});
 
 export const tokenValue = secretValue('The token, at least 16 characters.');
 
@@ -151,13 +181,19 @@ export const secretsOf = (least: number, most: number, description: string) =>
     .transform((entries) => entries.map(({ value }) => value));
 
 /** Tokens with all their secrets: those of one name are the old and the new one of a rotation. */
-export function rotated<Token extends { readonly name: string; readonly value: string }>(tokens: readonly Token[]) {
-  const secretsOfName = (name: string) => tokens.filter((token) => token.name === name).map(({ value }) => value);
+export function rotated<Token extends { readonly name: string; readonly value: string }>(
+  tokens: readonly Token[],
+) {
+  const secretsOfName = (name: string) =>
+    tokens.filter((token) => token.name === name).map(({ value }) => value);
   const isFirst = (token: Token) => tokens.find(({ name }) => name === token.name) === token;
   return tokens.filter(isFirst).map(({ value: _value, ...token }) => {
     return { ...token, secrets: secretsOfName(token.name) };
   });
 }
 
-/** Marks a key or a section that a reload changes. A key without a mark, and outside of such a section, needs a restart. */
+/**
+ * Marks a key or a section that a reload changes. A key without a mark, and outside of such a
+ * section, needs a restart.
+ */
 export const live = { reload: 'live' } as const;

@@ -9,16 +9,19 @@ export interface ClockSample {
 /** A smaller difference is followed at once: clocks are corrected by seconds all the time. */
 export const smallestStepMs = 5000;
 
-/** By how much the wall clock was set between two moments, in ms; 0 where that cannot be told from a correction. */
+/**
+ * By how much the wall clock was set between two moments, in ms; 0 where that cannot be told from a
+ * correction.
+ */
 export function stepBetween(first: ClockSample, second: ClockSample): number {
   const stepMs = second.wallMs - first.wallMs - Math.round(second.monoMs - first.monoMs);
   return Math.abs(stepMs) >= smallestStepMs ? stepMs : 0;
 }
 
 /**
- * Finds steps of the wall clock by comparing it with the monotonic clock. A wall clock that somebody sets, or that NTP
- * corrects, advances by another time than the monotonic clock does. A machine that slept looks the same as one whose wall
- * clock was set forward.
+ * Finds steps of the wall clock by comparing it with the monotonic clock. A wall clock that
+ * somebody sets, or that NTP corrects, advances by another time than the monotonic clock does. A
+ * machine that slept looks the same as one whose wall clock was set forward.
  */
 export class ClockSteps {
   #last: ClockSample;
@@ -29,7 +32,8 @@ export class ClockSteps {
 
   /**
    * Compares a sample with the one before.
-   * @returns `wallMs`: the time without the step; `stepMs`: by how much the wall clock has stepped, negative for a step back,
+   * @returns `wallMs`: the time without the step; `stepMs`: by how much the wall clock has stepped,
+   * negative for a step back,
    *   0 for none. A step is reported at each call, until it is accepted or the wall clock is set back.
    */
   read(sample: ClockSample): { readonly wallMs: number; readonly stepMs: number } {
@@ -45,7 +49,10 @@ export class ClockSteps {
   }
 }
 
-/** An answer of the API with its `Date` (RFC 9110, 6.6.1), and when its call was made, by the monotonic clock. */
+/**
+ * An answer of the API with its `Date` (RFC 9110, 6.6.1), and when its call was made, by the
+ * monotonic clock.
+ */
 interface DatedAnswer {
   readonly sentMono: number;
   readonly receivedMono: number;
@@ -61,20 +68,26 @@ const agreementMs = 2000;
 const enough = 3;
 /** Two clocks that differ by no more than this are both right. */
 export const wrongClockMs = 60_000;
-/** How long after the start the API's time is waited for before anything ends because of a deadline. */
+/**
+ * How long after the start the API's time is waited for before anything ends because of a deadline.
+ */
 export const longestUnknownMs = 600_000;
 
 /** The clock of this machine, compared with the answers of the API. */
 export interface ClockReading {
   /** `unknown`: too few answers have said what time it is, or they contradict each other. */
   readonly verdict: 'right' | 'wrong' | 'unknown';
-  /** By how much this machine's clock is ahead of the API's, in ms; negative: behind. Null while no answer tells. */
+  /**
+   * By how much this machine's clock is ahead of the API's, in ms; negative: behind. Null while no
+   * answer tells.
+   */
   readonly aheadMs: number | null;
 }
 
 /**
- * When it is now, as far as anybody can tell: a deadline is surely over if it is before `earliestMs`, and surely not over if
- * it is after `latestMs`. They are the same while nothing is wrong with the clock.
+ * When it is now, as far as anybody can tell: a deadline is surely over if it is before
+ * `earliestMs`, and surely not over if it is after `latestMs`. They are the same while nothing is
+ * wrong with the clock.
  */
 export interface PresentTime {
   readonly earliestMs: number;
@@ -82,15 +95,19 @@ export interface PresentTime {
 }
 
 /**
- * The time of the API, estimated from the `Date` of its answers and kept by the monotonic clock: a step of this machine's
- * wall clock does not change it. An answer tells the time as of the middle of its call, give or take the time of one way.
- * So the fastest one is believed, among those that most others agree with.
+ * The time of the API, estimated from the `Date` of its answers and kept by the monotonic clock: a
+ * step of this machine's wall clock does not change it. An answer tells the time as of the middle
+ * of its call, give or take the time of one way. So the fastest one is believed, among those that
+ * most others agree with.
  */
 export class ApiTime {
   readonly #startMono: number;
   #answers: DatedAnswer[] = [];
   #undated = 0;
-  /** By how much the wall clock may be ahead since a step, as long as no answer has confirmed it; 0 without a step. */
+  /**
+   * By how much the wall clock may be ahead since a step, as long as no answer has confirmed it; 0
+   * without a step.
+   */
   #unconfirmedMs = 0;
 
   constructor(startMono: number) {
@@ -98,7 +115,10 @@ export class ApiTime {
   }
 
   /** The API answered; `dateMs` is null when its answer has no date. */
-  record(answer: Omit<DatedAnswer, 'dateMs'> & { readonly dateMs: number | null }, now: ClockSample): void {
+  record(
+    answer: Omit<DatedAnswer, 'dateMs'> & { readonly dateMs: number | null },
+    now: ClockSample,
+  ): void {
     const { dateMs } = answer;
     if (dateMs === null) this.#undated += 1;
     else this.#answers = [{ ...answer, dateMs }, ...this.#answers].slice(0, kept);
@@ -106,13 +126,15 @@ export class ApiTime {
   }
 
   /**
-   * The wall clock of this machine was set. A step forward may also be a machine that slept, in which its monotonic clock
-   * did not run: then the answers so far say nothing any more, unless the step made the clock right.
+   * The wall clock of this machine was set. A step forward may also be a machine that slept, in
+   * which its monotonic clock did not run: then the answers so far say nothing any more, unless the
+   * step made the clock right.
    */
   wallClockStepped(stepMs: number, now: ClockSample): void {
     const { verdict, aheadMs } = this.read(now);
     if (verdict === 'right' || (stepMs < 0 && verdict === 'wrong')) return;
-    this.#unconfirmedMs = verdict === 'wrong' && aheadMs !== null ? aheadMs : this.#unconfirmedMs + stepMs;
+    this.#unconfirmedMs =
+      verdict === 'wrong' && aheadMs !== null ? aheadMs : this.#unconfirmedMs + stepMs;
     this.#answers = [];
     this.#undated = 0;
   }
@@ -148,12 +170,17 @@ export class ApiTime {
         Math.abs(aheadMs - middle.aheadMs) <= agreementMs + toleranceMs + middle.toleranceMs,
     );
     if (agreeing.length * 2 <= shown.length) return { aheadMs: null, agreeing: agreeing.length };
-    const fastest = agreeing.reduce((best, one) => (one.toleranceMs < best.toleranceMs ? one : best));
+    const fastest = agreeing.reduce((best, one) =>
+      one.toleranceMs < best.toleranceMs ? one : best,
+    );
     return { aheadMs: Math.round(fastest.aheadMs), agreeing: agreeing.length };
   }
 }
 
 /** Between this machine's time and that of the other clock. */
 function between(wallMs: number, aheadMs: number): PresentTime {
-  return { earliestMs: Math.min(wallMs, wallMs - aheadMs), latestMs: Math.max(wallMs, wallMs - aheadMs) };
+  return {
+    earliestMs: Math.min(wallMs, wallMs - aheadMs),
+    latestMs: Math.max(wallMs, wallMs - aheadMs),
+  };
 }

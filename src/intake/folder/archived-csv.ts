@@ -17,7 +17,10 @@ interface ArchivedCsvName {
   readonly delimiter: string;
 }
 
-/** Throws NOT_FOUND when it is not in the archive any more; REFUSED when it is another file than was taken in. */
+/**
+ * Throws NOT_FOUND when it is not in the archive any more; REFUSED when it is another file than was
+ * taken in.
+ */
 export async function readArchivedCsv(
   archive: string | null,
   file: ArchivedCsvName,
@@ -26,7 +29,9 @@ export async function readArchivedCsv(
   const path = archive && (await findArchived(archive, workNameOf(file.fileId, file.name)));
   if (path === null) {
     const message = `the order file ${file.name} (${file.fileId}) is not in the archive of the folder "${file.folder}" any more`;
-    throw new OrderSyncError('NOT_FOUND', message, { hint: 'the result of each of its orders is in its own file' });
+    throw new OrderSyncError('NOT_FOUND', message, {
+      hint: 'the result of each of its orders is in its own file',
+    });
   }
   try {
     const handle = await openRegularFile(path);
@@ -66,13 +71,20 @@ async function* recordsOf(
 }
 
 function notTheFile(path: string, cause?: unknown): OrderSyncError {
-  return new OrderSyncError('REFUSED', `${path} is not the file that was taken in: its SHA-256 differs`, {
-    cause,
-    hint: 'files in the archive must not be changed; the result of each of its orders is in its own file',
-  });
+  return new OrderSyncError(
+    'REFUSED',
+    `${path} is not the file that was taken in: its SHA-256 differs`,
+    {
+      cause,
+      hint: 'files in the archive must not be changed; the result of each of its orders is in its own file',
+    },
+  );
 }
 
-/** The archive has a folder for each day. A file is in that of the day on which it was archived, the newest most likely. */
+/**
+ * The archive has a folder for each day. A file is in that of the day on which it was archived, the
+ * newest most likely.
+ */
 async function findArchived(archive: string, name: string): Promise<string | null> {
   const days = (await readdir(archive)).filter((day) => /^\d{4}-\d{2}-\d{2}$/.test(day)).toSorted();
   for (const day of days.toReversed()) {

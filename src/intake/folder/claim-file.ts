@@ -18,15 +18,23 @@ export interface ClaimedFile {
   readonly inboxPath?: string | Buffer | null;
 }
 
-const claimed = (id: string, name: string): ClaimedFile => ({ id, name, workName: workNameOf(id, name) });
+const claimed = (id: string, name: string): ClaimedFile => ({
+  id,
+  name,
+  workName: workNameOf(id, name),
+});
 
 /**
- * Claims a file by renaming it from the inbox to the work folder: exactly one of several workers succeeds, and a crash
- * leaves the file in one of the two folders. The marker is renamed first, so a file in the work folder always has its
- * marker. Null when another worker claimed it. Throws errors of the file system, for example EACCES for a file that must
- * not be read.
+ * Claims a file by renaming it from the inbox to the work folder: exactly one of several workers
+ * succeeds, and a crash leaves the file in one of the two folders. The marker is renamed first, so
+ * a file in the work folder always has its marker. Null when another worker claimed it. Throws
+ * errors of the file system, for example EACCES for a file that must not be read.
  */
-export async function claimFile(config: FolderSettings, file: InboxFile, id: string): Promise<ClaimedFile | null> {
+export async function claimFile(
+  config: FolderSettings,
+  file: InboxFile,
+  id: string,
+): Promise<ClaimedFile | null> {
   const claim = { ...claimed(id, file.name), inboxPath: file.isLong === true ? null : file.path };
   const workPath = join(config.work, claim.workName);
   try {
@@ -35,14 +43,19 @@ export async function claimFile(config: FolderSettings, file: InboxFile, id: str
     else await moveDurably(file.path, config.inbox, workPath);
     return claim;
   } catch (error) {
-    // The rename succeeded and only syncing the folders failed. If a power loss undoes the claim, nothing is lost.
+    // The rename succeeded and only syncing the folders failed. If a power loss undoes the claim,
+    // nothing is lost.
     if ((await signatureAt(workPath)) !== null) return claim;
     if (hasErrno(error, 'ENOENT') && (await signatureAt(file.path)) === null) return null;
     throw error;
   }
 }
 
-async function claimWithMarker(config: FolderSettings, file: InboxFile, workPath: string): Promise<void> {
+async function claimWithMarker(
+  config: FolderSettings,
+  file: InboxFile,
+  workPath: string,
+): Promise<void> {
   const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
   const claimedMarker = `${workPath}${markerSuffix}`;
   await rename(marker, claimedMarker);
@@ -55,7 +68,10 @@ async function claimWithMarker(config: FolderSettings, file: InboxFile, workPath
   }
 }
 
-/** Claims a file again that was written to after it was read. It gets a new id, because it has another content now. */
+/**
+ * Claims a file again that was written to after it was read. It gets a new id, because it has
+ * another content now.
+ */
 export async function reclaimFile(
   { work }: FolderSettings,
   file: { name: string; path: string },
@@ -66,8 +82,14 @@ export async function reclaimFile(
   return claim;
 }
 
-/** Puts a file back for its writer, unless the inbox has another of that name. After a crash it may have both names. */
-export async function returnFile({ inbox, work, ready }: FolderSettings, file: ClaimedFile): Promise<boolean> {
+/**
+ * Puts a file back for its writer, unless the inbox has another of that name. After a crash it may
+ * have both names.
+ */
+export async function returnFile(
+  { inbox, work, ready }: FolderSettings,
+  file: ClaimedFile,
+): Promise<boolean> {
   const { inboxPath: to = null } = file;
   if (to === null || ready === 'done_file') return false;
   const path = join(work, file.workName);
@@ -82,8 +104,15 @@ export async function returnFile({ inbox, work, ready }: FolderSettings, file: C
   return true;
 }
 
-/** Whether the file in the inbox waits for this marker, rather than for one that its sender has yet to write. */
-async function isWaiting({ inbox }: FolderSettings, files: OrderFiles, marker: { id: string; name: string }) {
+/**
+ * Whether the file in the inbox waits for this marker, rather than for one that its sender has yet
+ * to write.
+ */
+async function isWaiting(
+  { inbox }: FolderSettings,
+  files: OrderFiles,
+  marker: { id: string; name: string },
+) {
   const known = await files.find(marker.id);
   // Not all of its lines are in the outbox.
   if (known === null || known.state === 'claimed' || known.state === 'ingesting') return true;
@@ -97,7 +126,10 @@ async function isWaiting({ inbox }: FolderSettings, files: OrderFiles, marker: {
   }
 }
 
-/** The files that an earlier run left in the work folder, oldest first, and the names there that it did not write. */
+/**
+ * The files that an earlier run left in the work folder, oldest first, and the names there that it
+ * did not write.
+ */
 export async function findUnfinishedFiles(
   config: FolderSettings,
   files: OrderFiles,
@@ -111,13 +143,21 @@ export async function findUnfinishedFiles(
     const isMarker = config.ready === 'done_file' && workName.endsWith(markerSuffix);
     if (parsed === null) foreign.push(workName);
     else if (!isMarker) unfinished.push({ ...parsed, workName });
-    else if (!present.has(workName.slice(0, -markerSuffix.length))) await returnMarker(config, files, workName);
+    else if (!present.has(workName.slice(0, -markerSuffix.length)))
+      await returnMarker(config, files, workName);
   }
   return { unfinished, foreign };
 }
 
-/** A marker without its file: it was finished, or a crash or a power loss came between the two renames. */
-async function returnMarker(config: FolderSettings, files: OrderFiles, workName: string): Promise<void> {
+/**
+ * A marker without its file: it was finished, or a crash or a power loss came between the two
+ * renames.
+ */
+async function returnMarker(
+  config: FolderSettings,
+  files: OrderFiles,
+  workName: string,
+): Promise<void> {
   const parsed = parseWorkName(workName);
   const path = join(config.work, workName);
   if (parsed !== null && (await isWaiting(config, files, parsed))) {

@@ -28,7 +28,9 @@ export function workNameOf(id: string, name: string): string {
 
 export function parseWorkName(name: string): { id: string; name: string } | null {
   const match = /^([0-9A-HJKMNP-TV-Z]{26})__(.+)$/.exec(name);
-  return match?.[1] === undefined || match[2] === undefined ? null : { id: match[1], name: match[2] };
+  return match?.[1] === undefined || match[2] === undefined
+    ? null
+    : { id: match[1], name: match[2] };
 }
 
 export function errorReportNameOf(id: string, name: string): string {

@@ -8,7 +8,10 @@ import { howToOpen, letGroupIn, requireRealFolder, syncFolder } from '../../ops/
 import { DocumentError } from '../orders/document-error.ts';
 import type { FolderSettings } from './settings.ts';
 
-/** Whether an error of the system concerns a file or a folder. Such errors may pass, so the intake tries again later. */
+/**
+ * Whether an error of the system concerns a file or a folder. Such errors may pass, so the intake
+ * tries again later.
+ */
 export function isFilesystemError(error: unknown): error is NodeJS.ErrnoException {
   return (
     error instanceof Error &&
@@ -24,8 +27,15 @@ export function hasErrno(error: unknown, ...codes: readonly string[]): boolean {
   return isFilesystemError(error) && codes.includes(error.code ?? '');
 }
 
-/** Moves a file so that it is in its new place even after a power loss. Nothing else may use the name `to`. */
-export async function moveDurably(from: string | Buffer, fromFolder: string, to: string): Promise<void> {
+/**
+ * Moves a file so that it is in its new place even after a power loss. Nothing else may use the
+ * name `to`.
+ */
+export async function moveDurably(
+  from: string | Buffer,
+  fromFolder: string,
+  to: string,
+): Promise<void> {
   await rename(from, to);
   await syncFolder(dirname(to));
   await syncFolder(fromFolder);
@@ -45,7 +55,10 @@ export async function signatureAt(path: string | Buffer): Promise<string | null>
   }
 }
 
-/** A link could point anywhere, and a FIFO would block: they throw DocumentError `not_a_regular_file`. */
+/**
+ * A link could point anywhere, and a FIFO would block: they throw DocumentError
+ * `not_a_regular_file`.
+ */
 export async function openRegularFile(path: string): Promise<FileHandle> {
   const seen = await lstat(path, { bigint: true });
   if (!seen.isFile()) throw notRegular();
@@ -61,14 +74,21 @@ export async function openRegularFile(path: string): Promise<FileHandle> {
 }
 
 function notRegular(): DocumentError {
-  return new DocumentError('not_a_regular_file', 'It is a link, a pipe or a device, not a regular file.', {
-    hint: 'Put the file itself into the inbox.',
-  });
+  return new DocumentError(
+    'not_a_regular_file',
+    'It is a link, a pipe or a device, not a regular file.',
+    {
+      hint: 'Put the file itself into the inbox.',
+    },
+  );
 }
 
 const pieceBytes = 64 * 1024;
 
-/** Reads the first `size` bytes, and nothing that is appended meanwhile: the document was checked without it. */
+/**
+ * Reads the first `size` bytes, and nothing that is appended meanwhile: the document was checked
+ * without it.
+ */
 export async function* readPrefix(handle: FileHandle, size: number): AsyncGenerator<Uint8Array> {
   let position = 0;
   while (position < size) {
@@ -98,8 +118,9 @@ export async function contentHash(path: string): Promise<string | null> {
 }
 
 /**
- * Creates missing folders, for this user and the group of the configuration, and renames a test file between them: two mounts of one file system look
- * alike, and still no file can be renamed between them. Throws OrderSyncError FOLDER_UNUSABLE.
+ * Creates missing folders, for this user and the group of the configuration, and renames a test
+ * file between them: two mounts of one file system look alike, and still no file can be renamed
+ * between them. Throws OrderSyncError FOLDER_UNUSABLE.
  */
 export async function checkFolders(config: FolderSettings, probeId: string): Promise<void> {
   const { inbox, work, archive, rejected, gid, createsInbox } = config;

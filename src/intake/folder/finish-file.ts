@@ -25,7 +25,10 @@ export interface ArchivedFile {
 const watchedMs = 60_000;
 const watchedFiles = 500;
 
-/** Watches files after they were archived: a writer that paused and seemed to be done may add orders to them there. */
+/**
+ * Watches files after they were archived: a writer that paused and seemed to be done may add orders
+ * to them there.
+ */
 export class ArchivedFiles {
   #watched: (ArchivedFile & { untilMono: number })[] = [];
 
@@ -50,7 +53,9 @@ export type FileOutcome =
   | {
       readonly kind: 'ingested';
       readonly file: ClaimedFile;
-      readonly lines: { readonly [kind in 'accepted' | 'known' | 'conflicts' | 'rejected']: number };
+      readonly lines: {
+        readonly [kind in 'accepted' | 'known' | 'conflicts' | 'rejected']: number;
+      };
       /** The name of the report about rejected lines; null: there are none. */
       readonly report: string | null;
     }
@@ -80,8 +85,10 @@ export interface FileContext {
 }
 
 /**
- * Finishes a file whose lines are all in the outbox: writes its report, records the end, archives the file.
- * @param signature of the file when it was read; null when it is not known any more, then the contents are compared
+ * Finishes a file whose lines are all in the outbox: writes its report, records the end, archives
+ * the file.
+ * @param signature of the file when it was read; null when it is not known any more, then the
+ * contents are compared
  */
 export async function finishFile(
   context: FileContext,
@@ -107,19 +114,34 @@ export async function finishFile(
     return { kind: 'changed', file, next };
   }
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));
-  if ((await mkdir(day, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(config.archive);
+  if ((await mkdir(day, { recursive: true, mode: 0o700 })) !== undefined)
+    await syncFolder(config.archive);
   await requireRealFolder(day);
   const to = join(day, file.workName);
-  // Before the move, which may be done although it fails: the next try does not find the file any more.
-  if (present !== null) context.onArchiving({ id: file.id, name: file.name, path: to, signature: present });
+  // Before the move, which may be done although it fails: the next try does not find the file any
+  // more.
+  if (present !== null)
+    context.onArchiving({ id: file.id, name: file.name, path: to, signature: present });
   await moveIfPresent(path, config.work, to);
   await removeMarker(context, file);
-  const { acceptedCount: accepted, knownCount: known, conflictCount: conflicts, rejectedCount: rejected } = row;
+  const {
+    acceptedCount: accepted,
+    knownCount: known,
+    conflictCount: conflicts,
+    rejectedCount: rejected,
+  } = row;
   return { kind: 'ingested', file, lines: { accepted, known, conflicts, rejected }, report };
 }
 
-/** Finishes a file of which nothing more is accepted, or puts it back: writes its report, records the rejection, moves it. */
-export async function rejectFile(context: FileContext, file: ClaimedFile, error: DocumentError): Promise<FileOutcome> {
+/**
+ * Finishes a file of which nothing more is accepted, or puts it back: writes its report, records
+ * the rejection, moves it.
+ */
+export async function rejectFile(
+  context: FileContext,
+  file: ClaimedFile,
+  error: DocumentError,
+): Promise<FileOutcome> {
   const { store, clock, config } = context;
   if (error.isUnfinished && (await returnFile(config, file))) {
     await store.files.giveBack({ id: file.id, nowMs: clock.wallMs() });
@@ -143,17 +165,31 @@ export async function moveToRejected(
   message: string,
 ): Promise<FileOutcome> {
   const { work, rejected } = context.config;
-  await moveIfPresent(join(work, file.workName), work, join(rejected, rejectedNameOf(file.id, file.name)));
+  await moveIfPresent(
+    join(work, file.workName),
+    work,
+    join(rejected, rejectedNameOf(file.id, file.name)),
+  );
   await removeMarker(context, file);
   return { kind: 'rejected', file, code, message };
 }
 
-async function writeReport({ rejected, gid }: FolderSettings, name: string, text: string): Promise<void> {
+async function writeReport(
+  { rejected, gid }: FolderSettings,
+  name: string,
+  text: string,
+): Promise<void> {
   await requireRealFolder(rejected);
-  await writeFileAtomically(join(rejected, name), text, { mode: gid === null ? 0o600 : 0o640, gid });
+  await writeFileAtomically(join(rejected, name), text, {
+    mode: gid === null ? 0o600 : 0o640,
+    gid,
+  });
 }
 
-/** Everything is committed before a move, so nothing is lost when somebody has removed the file from the work folder. */
+/**
+ * Everything is committed before a move, so nothing is lost when somebody has removed the file from
+ * the work folder.
+ */
 async function moveIfPresent(path: string, folder: string, to: string): Promise<void> {
   if ((await signatureAt(path)) !== null) await moveDurably(path, folder, to);
 }
@@ -169,7 +205,8 @@ async function removeMarker({ config }: FileContext, file: ClaimedFile): Promise
 const reportedLines = 10_000;
 
 const nextSteps: Readonly<Record<string, string>> = {
-  conflict: 'If you want to buy the new content, send it under a new line_id. Otherwise nothing needs to be done.',
+  conflict:
+    'If you want to buy the new content, send it under a new line_id. Otherwise nothing needs to be done.',
   unknown_field: 'Correct or remove the field and send the line again.',
   missing_field: 'Add the field and send the line again.',
   id_mangled: 'Format the column as text before the export, and send the line again.',
@@ -178,24 +215,32 @@ const nextSteps: Readonly<Record<string, string>> = {
   duplicate_key: 'Remove one of the two and send the line again.',
   unknown_sku: 'Add the SKU to the SKU map, or correct it, and send the line again.',
   too_many_lines: 'Split the order and send each part under an order id of its own.',
-  wrong_cell_count: 'Look for a missing or extra separator or quote in the line, and send the line again.',
-  totals_row: 'If it has the totals of the table, nothing needs to be done. Otherwise add the product.',
+  wrong_cell_count:
+    'Look for a missing or extra separator or quote in the line, and send the line again.',
+  totals_row:
+    'If it has the totals of the table, nothing needs to be done. Otherwise add the product.',
   invalid_json: 'Correct the line and send it again.',
 };
 
-/** The report to the sender about a file of which some lines were rejected. The same file gets the same report. */
+/**
+ * The report to the sender about a file of which some lines were rejected. The same file gets the
+ * same report.
+ */
 function lineReport(file: FileRow, rejections: readonly Rejection[]): string {
   const shown = rejections.slice(0, reportedLines);
   const { length } = rejections;
   const others =
-    file.acceptedCount + file.knownCount === 0 ? 'Nothing of it will be bought.' : 'The other lines were accepted.';
+    file.acceptedCount + file.knownCount === 0
+      ? 'Nothing of it will be bought.'
+      : 'The other lines were accepted.';
   return render({
     file: file.name,
     file_id: file.id,
     code: 'lines_not_accepted',
     message: `${length} ${length === 1 ? 'line of the file was' : 'lines of the file were'} rejected. ${others}`,
     lines_not_shown: length - shown.length,
-    next_step: 'Correct these lines and send them in a new file. Accepted lines may be sent again unchanged.',
+    next_step:
+      'Correct these lines and send them in a new file. Accepted lines may be sent again unchanged.',
     lines: shown.map((line) => ({
       line: line.lineNumber,
       source: line.source,

@@ -6,7 +6,12 @@ import { Loop } from '../../ops/loop.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
-import { type ArchivedFile, ArchivedFiles, type FileContext, type FileOutcome } from './finish-file.ts';
+import {
+  type ArchivedFile,
+  ArchivedFiles,
+  type FileContext,
+  type FileOutcome,
+} from './finish-file.ts';
 import { type ClaimedFile, claimFile, findUnfinishedFiles, reclaimFile } from './claim-file.ts';
 import { newFileId } from './file-names.ts';
 import { checkFolders, isFilesystemError } from './filesystem.ts';
@@ -33,7 +38,8 @@ class ScanReport {
   add(outcome: Exclude<FileOutcome, { kind: 'interrupted' }>): void {
     this[outcome.kind] += 1;
     if (outcome.kind !== 'ingested') return;
-    for (const kind of ['accepted', 'known', 'conflicts', 'rejected'] as const) this.lines[kind] += outcome.lines[kind];
+    for (const kind of ['accepted', 'known', 'conflicts', 'rejected'] as const)
+      this.lines[kind] += outcome.lines[kind];
   }
 }
 
@@ -54,7 +60,10 @@ interface FolderIntakeOptions {
 const retryMs = 60_000;
 const fullDiskRetryMs = 1000;
 
-/** Takes in order files by scanning a folder again and again. Where a file is tells how far it was processed. */
+/**
+ * Takes in order files by scanning a folder again and again. Where a file is tells how far it was
+ * processed.
+ */
 export class FolderIntake {
   #options: FolderIntakeOptions;
   #skus: SkuSource | null;
@@ -69,7 +78,10 @@ export class FolderIntake {
   readonly #begun = new Set<string>();
   readonly #archived = new ArchivedFiles();
   #prepared = false;
-  /** A move failed, perhaps after its rename: the work folder may have a file that is not in `#unfinished`. */
+  /**
+   * A move failed, perhaps after its rename: the work folder may have a file that is not in
+   * `#unfinished`.
+   */
   #mayHaveMore = false;
   #lastScan: Promise<unknown> = Promise.resolve();
 
@@ -86,7 +98,8 @@ export class FolderIntake {
 
   /**
    * Takes up what an earlier run did not finish, and starts to scan.
-   * @throws OrderSyncError FOLDER_UNUSABLE when the folders cannot be used; until it is stopped, it tries again
+   * @throws OrderSyncError FOLDER_UNUSABLE when the folders cannot be used; until it is stopped, it
+   * tries again
    */
   async start(): Promise<void> {
     try {
@@ -96,7 +109,10 @@ export class FolderIntake {
     }
   }
 
-  /** Stops after the current batch; a file that was read in part is resumed at the next start. May be called twice. */
+  /**
+   * Stops after the current batch; a file that was read in part is resumed at the next start. May
+   * be called twice.
+   */
   async stop(): Promise<void> {
     await this.#loop.stop();
     await this.#lastScan;
@@ -111,14 +127,17 @@ export class FolderIntake {
     return scan;
   }
 
-  /** Rejects when an error of the store or of the intake has stopped it: no more files are taken. */
+  /**
+   * Rejects when an error of the store or of the intake has stopped it: no more files are taken.
+   */
   get failed(): Promise<never> {
     return this.#loop.failed;
   }
 
   /**
-   * Prepares another scan interval, limits, columns, balance and SKU map, and returns a function that uses them from the next
-   * file on. The folders stay the same. Throws CONFIG_INVALID when the SKU map or the format cannot be used.
+   * Prepares another scan interval, limits, columns, balance and SKU map, and returns a function
+   * that uses them from the next file on. The folders stay the same. Throws CONFIG_INVALID when the
+   * SKU map or the format cannot be used.
    */
   prepare(config: FolderSettings): () => void {
     const isSame = config.skuMap === this.#options.config.skuMap;
@@ -156,7 +175,10 @@ export class FolderIntake {
     return true;
   }
 
-  /** Takes up the files in the work folder that are not known yet. Returns the names there that it did not write. */
+  /**
+   * Takes up the files in the work folder that are not known yet. Returns the names there that it
+   * did not write.
+   */
   async #resumeUnfinished(): Promise<readonly string[]> {
     const { config, store } = this.#options;
     const { unfinished, foreign } = await findUnfinishedFiles(config, store.intake.files);
@@ -170,10 +192,14 @@ export class FolderIntake {
   async #findMore(): Promise<void> {
     if (!this.#mayHaveMore) return;
     const message = `The work folder ${this.#options.config.work} cannot be read`;
-    this.#mayHaveMore = (await this.#attempt('work', message, () => this.#resumeUnfinished())) === undefined;
+    this.#mayHaveMore =
+      (await this.#attempt('work', message, () => this.#resumeUnfinished())) === undefined;
   }
 
-  /** Undefined when the files or the disk prevent it: then it is tried again later, and the problem lasts until it succeeds. */
+  /**
+   * Undefined when the files or the disk prevent it: then it is tried again later, and the problem
+   * lasts until it succeeds.
+   */
   async #attempt<T>(
     topic: string,
     message: string,
@@ -185,7 +211,8 @@ export class FolderIntake {
       this.#log.solved(topic);
       return result;
     } catch (error) {
-      if (!isFilesystemError(error) && !isDiskFull(error) && !hasCode(error, 'FOLDER_UNUSABLE')) throw error;
+      if (!isFilesystemError(error) && !isDiskFull(error) && !hasCode(error, 'FOLDER_UNUSABLE'))
+        throw error;
       this.#log.problem(topic, `${message}: ${error.message}`);
       onFailure(error);
       return undefined;
@@ -204,7 +231,8 @@ export class FolderIntake {
     for (const ready of await this.#readyFiles(report)) {
       if (this.#loop.signal.aborted || !(await this.#hasDiskSpace())) break;
       const file = await this.#claim(ready, report);
-      if (file !== null && (await this.#ingest(file, report)) === 'unfinished') this.#stable.markUnfinished(ready.key);
+      if (file !== null && (await this.#ingest(file, report)) === 'unfinished')
+        this.#stable.markUnfinished(ready.key);
     }
     return report;
   }
@@ -212,7 +240,10 @@ export class FolderIntake {
   async #lateWrites(): Promise<readonly ArchivedFile[]> {
     const { clock, config } = this.#options;
     const message = `The archive ${config.archive} cannot be read, so late writes go unnoticed`;
-    return (await this.#attempt('archive', message, () => this.#archived.takeChanged(clock.monoMs()))) ?? [];
+    return (
+      (await this.#attempt('archive', message, () => this.#archived.takeChanged(clock.monoMs()))) ??
+      []
+    );
   }
 
   async #readyFiles(report: ScanReport): Promise<readonly InboxFile[]> {
@@ -222,7 +253,8 @@ export class FolderIntake {
     if (listing === undefined) return [];
     const { files, marked } = listing;
     this.#forgetRemoved(files);
-    const isMarked = (file: InboxFile): boolean => config.ready === 'stable' || marked.has(file.key);
+    const isMarked = (file: InboxFile): boolean =>
+      config.ready === 'stable' || marked.has(file.key);
     const stable = this.#stable.observe(files, clock.monoMs());
     this.#log.folders(stable.filter((file) => file.kind === 'folder').map((file) => file.name));
     const ready = stable.filter((file) => file.kind !== 'folder' && isMarked(file));
@@ -316,16 +348,23 @@ export class FolderIntake {
     if (outcome.kind === 'interrupted') return outcome.kind;
     this.#unfinished.delete(file.id);
     this.#begun.delete(file.id);
-    // Its writer may still be writing, so it gets the same time to become stable as a file in the inbox.
+    // Its writer may still be writing, so it gets the same time to become stable as a file in the
+    // inbox.
     if (outcome.kind === 'changed') {
-      this.#unfinished.set(outcome.next.id, { file: outcome.next, dueMono: clock.monoMs() + config.stableMs });
+      this.#unfinished.set(outcome.next.id, {
+        file: outcome.next,
+        dueMono: clock.monoMs() + config.stableMs,
+      });
     }
     report.add(outcome);
     return outcome.kind;
   }
 }
 
-function openSkus({ openSkuMap }: FolderIntakeOptions, { skuMap }: FolderSettings): SkuSource | null {
+function openSkus(
+  { openSkuMap }: FolderIntakeOptions,
+  { skuMap }: FolderSettings,
+): SkuSource | null {
   if (skuMap === null) return null;
   assert(openSkuMap !== undefined, 'a folder intake with a SKU map can open it');
   return openSkuMap(skuMap);

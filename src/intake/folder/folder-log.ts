@@ -2,7 +2,9 @@ import type { Logger } from 'pino';
 import type { ClaimedFile } from './claim-file.ts';
 import type { FileOutcome } from './finish-file.ts';
 
-/** All log lines of the folder intake. A lasting problem is logged when it begins and when it ends. */
+/**
+ * All log lines of the folder intake. A lasting problem is logged when it begins and when it ends.
+ */
 export class FolderLog {
   readonly #logger: Logger;
   readonly #problems = new Map<string, string>();
@@ -35,13 +37,17 @@ export class FolderLog {
 
   foreign(names: readonly string[], work: string): void {
     if (names.length === 0) return;
-    this.#logger.warn({ work, names: names.slice(0, 20) }, 'the work folder has files that order-sync did not write');
+    this.#logger.warn(
+      { work, names: names.slice(0, 20) },
+      'the work folder has files that order-sync did not write',
+    );
   }
 
   /** Folders stay in the inbox; each is logged once. */
   folders(names: readonly string[]): void {
     for (const name of names) {
-      if (!this.#folders.has(name)) this.#logger.warn({ name }, 'the inbox has a folder; only files are taken');
+      if (!this.#folders.has(name))
+        this.#logger.warn({ name }, 'the inbox has a folder; only files are taken');
     }
     this.#folders = new Set(names);
   }
@@ -65,7 +71,8 @@ export class FolderLog {
     } else if (outcome.kind === 'changed') this.lateWrite(outcome.next, outcome.file.workName);
     else if (outcome.kind === 'interrupted') {
       this.#logger.info(file, 'order file read in part; reading resumes at the next start');
-    } else if (outcome.report === null) this.#logger.info({ ...file, ...outcome.lines }, 'order file accepted');
+    } else if (outcome.report === null)
+      this.#logger.info({ ...file, ...outcome.lines }, 'order file accepted');
     else {
       const details = { ...file, ...outcome.lines, report: outcome.report };
       this.#logger.warn(details, 'order file accepted, some of its lines rejected');

@@ -12,7 +12,10 @@ interface Observation {
   isUnfinished: boolean;
 }
 
-/** Finds files that looked the same in several scans. No clock is compared with theirs: writers' clocks are wrong. */
+/**
+ * Finds files that looked the same in several scans. No clock is compared with theirs: writers'
+ * clocks are wrong.
+ */
 export class StableFiles {
   readonly #config: FolderSettings;
   #seen = new Map<string, Observation>();
@@ -34,10 +37,13 @@ export class StableFiles {
           : { signature: file.signature, count: 1, sinceMono: nowMono, isUnfinished: false };
       seen.set(file.key, observation);
       const { count, sinceMono } = observation;
-      const looksSame = (ms: number): boolean => count >= stableObservations && nowMono - sinceMono >= ms;
+      const looksSame = (ms: number): boolean =>
+        count >= stableObservations && nowMono - sinceMono >= ms;
       const isLong = file.kind !== 'file' || ready === 'done_file' || looksSame(unfinishedMs);
-      const mayBeDone = file.sizeBytes > 0 && formatOf(file.name) !== null && !observation.isUnfinished;
-      if (looksSame(stableMs) && (isLong || mayBeDone)) stable.push({ file: { ...file, isLong }, sinceMono });
+      const mayBeDone =
+        file.sizeBytes > 0 && formatOf(file.name) !== null && !observation.isUnfinished;
+      if (looksSame(stableMs) && (isLong || mayBeDone))
+        stable.push({ file: { ...file, isLong }, sinceMono });
     }
     this.#seen = seen;
     return stable.toSorted((one, other) => one.sinceMono - other.sinceMono).map(({ file }) => file);
@@ -62,18 +68,33 @@ export interface InboxFile {
   readonly isLong?: boolean;
 }
 
-/** Files that an uploader names so until they are complete, and files that desktops and editors leave in folders. */
-const ignored = /^[.~]|~$|^#.*#$|\.(?:tmp|sw[a-px])$|^(?:(?:eh)?thumbs(?:_vista)?\.db(?::.*)?|desktop\.ini|icon\r)$/i;
+/**
+ * Files that an uploader names so until they are complete, and files that desktops and editors
+ * leave in folders.
+ */
+const ignored =
+  /^[.~]|~$|^#.*#$|\.(?:tmp|sw[a-px])$|^(?:(?:eh)?thumbs(?:_vista)?\.db(?::.*)?|desktop\.ini|icon\r)$/i;
 
-/** Lists the files, without those that are ignored. `marked`: the keys of those with a marker, which is not listed itself. */
+/**
+ * Lists the files, without those that are ignored. `marked`: the keys of those with a marker, which
+ * is not listed itself.
+ */
 export async function listInbox(inbox: string, withMarkers: boolean) {
-  const names = (await readdir(inbox, { encoding: 'buffer' })).filter((name) => !ignored.test(keyOf(name)));
+  const names = (await readdir(inbox, { encoding: 'buffer' })).filter(
+    (name) => !ignored.test(keyOf(name)),
+  );
   const isMarker = (name: Buffer): boolean => withMarkers && keyOf(name).endsWith(markerSuffix);
-  const marked = new Set(names.filter(isMarker).map((name) => keyOf(name).slice(0, -markerSuffix.length)));
-  const candidates = names.filter((name) => !isMarker(name)).toSorted((one, other) => one.compare(other));
+  const marked = new Set(
+    names.filter(isMarker).map((name) => keyOf(name).slice(0, -markerSuffix.length)),
+  );
+  const candidates = names
+    .filter((name) => !isMarker(name))
+    .toSorted((one, other) => one.compare(other));
   const files: InboxFile[] = [];
   for (let start = 0; start < candidates.length; start += 64) {
-    const some = await Promise.all(candidates.slice(start, start + 64).map((name) => inspect(inbox, name)));
+    const some = await Promise.all(
+      candidates.slice(start, start + 64).map((name) => inspect(inbox, name)),
+    );
     files.push(...some.filter((file) => file !== null));
   }
   return { files, marked };

@@ -14,29 +14,43 @@ import type { ClaimedFile } from './claim-file.ts';
 import { withSkuRules } from '../orders/sku-source.ts';
 import { formatOf, markerSuffix } from './file-names.ts';
 import { hasErrno, openRegularFile, readPrefix, signatureAt, signatureOf } from './filesystem.ts';
-import { type FileContext, type FileOutcome, finishFile, moveToRejected, rejectFile } from './finish-file.ts';
+import {
+  type FileContext,
+  type FileOutcome,
+  finishFile,
+  moveToRejected,
+  rejectFile,
+} from './finish-file.ts';
 import type { FolderSettings } from './settings.ts';
 
-/** A commit of this many lines blocks the process for 40 ms. Smaller batches would wait for the disk more often. */
+/**
+ * A commit of this many lines blocks the process for 40 ms. Smaller batches would wait for the disk
+ * more often.
+ */
 const batchLines = 2000;
 const startsAllowed = 2;
 
 /**
  * Ingests one claimed file, from the step that an earlier run has reached:
  * 1. count the start; 2. check the whole document; 3. accept its lines in batches; 4. record the end; 5. write the
- * sender's report; 6. move the file. Each step is durable before the next one begins, and each may be repeated. The
- * commit always comes before the move. Throws errors of the file system and of the store; then call it again later.
+ * sender's report; 6. move the file. Each step is durable before the next one begins, and each may
+ * be repeated. The commit always comes before the move. Throws errors of the file system and of the
+ * store; then call it again later.
  */
 export async function ingestFile(context: FileContext, claimed: ClaimedFile): Promise<FileOutcome> {
   const row = await context.store.files.find(claimed.id);
   const file = { inboxPath: join(context.config.inbox, row?.name ?? claimed.name), ...claimed };
-  if (row?.state === 'rejected') return moveToRejected(context, file, row.errorCode ?? '', row.errorMessage ?? '');
-  if (row?.state === 'ingested' || row?.state === 'archived') return finishFile(context, file, row, null);
+  if (row?.state === 'rejected')
+    return moveToRejected(context, file, row.errorCode ?? '', row.errorMessage ?? '');
+  if (row?.state === 'ingested' || row?.state === 'archived')
+    return finishFile(context, file, row, null);
   let read: ReadFile | null;
   try {
     read = await acceptFile(context, file);
   } catch (error) {
-    const isGone = hasErrno(error, 'ENOENT') && (await signatureAt(join(context.config.work, file.workName))) === null;
+    const isGone =
+      hasErrno(error, 'ENOENT') &&
+      (await signatureAt(join(context.config.work, file.workName))) === null;
     const reason = isGone ? vanished() : error;
     if (reason instanceof DocumentError) return rejectFile(context, file, reason);
     throw error;
@@ -52,7 +66,10 @@ interface ReadFile {
 }
 
 /** Steps 1 to 4. Null when it was interrupted. */
-async function acceptFile(context: FileContext, { id, name, workName }: ClaimedFile): Promise<ReadFile | null> {
+async function acceptFile(
+  context: FileContext,
+  { id, name, workName }: ClaimedFile,
+): Promise<ReadFile | null> {
   const { store, clock, config, begun } = context;
   const path = join(config.work, workName);
   const { size } = await lstat(path);
@@ -77,7 +94,11 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     // One version of the SKU map for both readings of the file.
     const skus = (await context.skus?.current()) ?? null;
     const options = { ...config, format: context.format, skus };
-    const { sha256, counted, delimiter } = await checkDocument(readPrefix(handle, sizeBytes), format, options);
+    const { sha256, counted, delimiter } = await checkDocument(
+      readPrefix(handle, sizeBytes),
+      format,
+      options,
+    );
     const checkedLines = parseOrders(readPrefix(handle, sizeBytes), format, options, counted);
     const file = { fileId: id, delimiter, allowMangledIds: config.allowMangledIds };
     const isComplete = await acceptLines(context, file, checkedLines, skus);
@@ -97,17 +118,27 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
 function formatToRead(name: string, sizeBytes: number, config: FolderSettings): OrderFormat {
   const format = formatOf(name);
   if (format === null) {
-    const marker = name.endsWith(markerSuffix) ? ' Markers are only read with `ready: done_file` of the folder.' : '';
-    throw new DocumentError('unknown_extension', `The name ${JSON.stringify(name)} has no known extension.`, {
-      hint: `Order files end in .json, .ndjson, .jsonl, .csv, .tsv or .txt. Save a workbook as "CSV UTF-8".${marker}`,
-    });
+    const marker = name.endsWith(markerSuffix)
+      ? ' Markers are only read with `ready: done_file` of the folder.'
+      : '';
+    throw new DocumentError(
+      'unknown_extension',
+      `The name ${JSON.stringify(name)} has no known extension.`,
+      {
+        hint: `Order files end in .json, .ndjson, .jsonl, .csv, .tsv or .txt. Save a workbook as "CSV UTF-8".${marker}`,
+      },
+    );
   }
   if (sizeBytes > config.limits.documentBytes) throw tooLarge(config.limits);
-  if (format === 'json' && sizeBytes > config.limits.jsonBytes) throw tooLargeForJson(config.limits);
+  if (format === 'json' && sizeBytes > config.limits.jsonBytes)
+    throw tooLargeForJson(config.limits);
   return format;
 }
 
-/** Accepts the lines in batches, with a turn of the event loop after each. False when it was interrupted. */
+/**
+ * Accepts the lines in batches, with a turn of the event loop after each. False when it was
+ * interrupted.
+ */
 async function acceptLines(
   context: FileContext,
   file: Pick<IntakeBatch, 'fileId' | 'delimiter' | 'allowMangledIds'>,
@@ -123,14 +154,16 @@ async function acceptLines(
     const results = await context.store.acceptBatch(batch);
     const accepted = new Map<string, number>();
     for (const result of results)
-      if (result.status === 'accepted') accepted.set(result.source, (accepted.get(result.source) ?? 0) + 1);
+      if (result.status === 'accepted')
+        accepted.set(result.source, (accepted.get(result.source) ?? 0) + 1);
     // Also where all lines are known: their results are written again.
     context.onAccepted(accepted);
     await nextTurn();
   };
   for await (const some of checkedLines) {
     for (const checked of some) {
-      if (checked.kind === 'line') lines.push(withSkuRules(checked.line, skus, context.clock.wallMs()));
+      if (checked.kind === 'line')
+        lines.push(withSkuRules(checked.line, skus, context.clock.wallMs()));
       else if (checked.kind === 'rejection') rejections.push(checked.rejection);
       if (lines.length + rejections.length < batchLines) continue;
       await commit();
@@ -141,23 +174,38 @@ async function acceptLines(
   return true;
 }
 
-/** Its other name may be that of a file that its sender must not read, and a report would show values of it. */
+/**
+ * Its other name may be that of a file that its sender must not read, and a report would show
+ * values of it.
+ */
 function hardLinked(names: number): DocumentError {
-  return new DocumentError('hard_link', `It has ${names} names: it is also a file somewhere else. It was not read.`, {
-    // Also where a crash came while it was put back into the inbox.
-    isUnfinished: true,
-    hint: 'Copy the file into the inbox instead of linking it, or remove the other name first.',
-  });
+  return new DocumentError(
+    'hard_link',
+    `It has ${names} names: it is also a file somewhere else. It was not read.`,
+    {
+      // Also where a crash came while it was put back into the inbox.
+      isUnfinished: true,
+      hint: 'Copy the file into the inbox instead of linking it, or remove the other name first.',
+    },
+  );
 }
 
 function vanished(): DocumentError {
-  return new DocumentError('vanished', 'Somebody removed it from the work folder before it was read to its end.', {
-    hint: 'Lines that were accepted before will be bought. Send the file again: they will be recognised.',
-  });
+  return new DocumentError(
+    'vanished',
+    'Somebody removed it from the work folder before it was read to its end.',
+    {
+      hint: 'Lines that were accepted before will be bought. Send the file again: they will be recognised.',
+    },
+  );
 }
 
 function poisoned(starts: number): DocumentError {
-  return new DocumentError('poison_file', `The worker crashed ${starts - 1} times while it read this file.`, {
-    hint: 'Accepted lines will be bought. Split the file to find the cause; lines that are sent again are recognised.',
-  });
+  return new DocumentError(
+    'poison_file',
+    `The worker crashed ${starts - 1} times while it read this file.`,
+    {
+      hint: 'Accepted lines will be bought. Split the file to find the cause; lines that are sent again are recognised.',
+    },
+  );
 }

@@ -19,7 +19,9 @@ const folderSection = keysOf({
   inbox: usualPath(
     'Where order files arrive. Default: `<data_dir>/<name>/inbox`, of `folder` `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
   ),
-  archive: usualPath('Where files go once their lines are in the outbox. Default: `archive` beside the inbox.'),
+  archive: usualPath(
+    'Where files go once their lines are in the outbox. Default: `archive` beside the inbox.',
+  ),
   rejected: usualPath(
     'Where rejected files go, each with a `.error.json` that says why. Default: `rejected` beside the inbox.',
   ),
@@ -39,10 +41,14 @@ const folderSection = keysOf({
       'The source of orders in files that name none, or a list of all that they may name. Part of the identity of each line. Default: the name.',
     ),
   currency: orNull(currencySchema)
-    .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
+    .describe(
+      'The balance to charge for orders in files that name none. Unset: each must name one.',
+    )
     .meta(live),
   sku_map: orNull(pathText)
-    .describe('The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.')
+    .describe(
+      'The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.',
+    )
     .meta(live),
   columns: z
     .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
@@ -70,7 +76,9 @@ const folderSection = keysOf({
   unmatched: z
     .enum(['review', 'ignore'])
     .default('review')
-    .describe('Rows with a SKU that the map lacks: `review` rejects them, `ignore` takes them for other goods.')
+    .describe(
+      'Rows with a SKU that the map lacks: `review` rejects them, `ignore` takes them for other goods.',
+    )
     .meta(live),
   allow_mangled_ids: z
     .boolean()
@@ -87,7 +95,9 @@ const folderSection = keysOf({
     /** That of orders that name none. */
     source: sources[0] ?? folder.name,
     sources,
-    /** Beside the inbox: the worker claims a file by renaming it, and a rename cannot cross mounts. */
+    /**
+     * Beside the inbox: the worker claims a file by renaming it, and a rename cannot cross mounts.
+     */
     work: join(dirname(folder.inbox), 'work'),
   };
 });
@@ -105,7 +115,10 @@ export const defaultScanning = (scale: number) => ({
   stableObservations: 3,
   /** … over at least this time on the monotonic clock, … */
   stableMs: Math.max(50, Math.round(2000 * scale)),
-  /** … and over this time where its name or its content shows that its writer may not have finished it. */
+  /**
+   * … and over this time where its name or its content shows that its writer may not have finished
+   * it.
+   */
   unfinishedMs: Math.max(50, Math.round(600_000 * scale)),
   limits: defaultParseLimits,
 });

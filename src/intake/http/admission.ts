@@ -6,7 +6,11 @@ import { type KnownToken, knownTokens, ownerOfToken, RateLimit } from '../../ops
 import type { CallerLimits } from './caller-limits.ts';
 import { Refusal } from './problem.ts';
 import type { TokenCaller, TokenScope, WebhookSettings } from './settings.ts';
-import { type StandardWebhookHeaders, standardWebhookHeaders, verifyStandardWebhook } from './signatures.ts';
+import {
+  type StandardWebhookHeaders,
+  standardWebhookHeaders,
+  verifyStandardWebhook,
+} from './signatures.ts';
 
 export interface Web {
   Bindings: HttpBindings;
@@ -41,8 +45,8 @@ export class Admission {
   }
 
   /**
-   * The caller by its token. Reading and cancelling need one: a signature covers only the body, so a signed request
-   * without a body could be redirected to any order.
+   * The caller by its token. Reading and cancelling need one: a signature covers only the body, so
+   * a signed request without a body could be redirected to any order.
    */
   withToken(context: Context<Web>, scope: TokenScope): Caller {
     const caller = this.#callerByToken(context, scope);
@@ -50,35 +54,53 @@ export class Admission {
     return caller;
   }
 
-  /** The caller by token, signature or both, and what `read` makes of the body, which is only read for one of them. */
+  /**
+   * The caller by token, signature or both, and what `read` makes of the body, which is only read
+   * for one of them.
+   */
   async withBody<T>(
     context: Context<Web>,
     read: (body: Buffer, caller: Caller) => T,
   ): Promise<{ caller: Caller; content: T }> {
     const { incoming } = context.env;
     const token = this.#callerByToken(context, 'post');
-    const signature = this.#config.standardWebhooks.length === 0 ? null : standardWebhookHeaders(incoming.headers);
+    const signature =
+      this.#config.standardWebhooks.length === 0 ? null : standardWebhookHeaders(incoming.headers);
     if (token === null && signature === null) {
       throw unauthorized('Send "Authorization: Bearer <token>", or sign the request.');
     }
     requirePlainJson(context);
     const from = { isVerified: token !== null, maxBytes: this.#config.limits.bodyBytes };
     return await this.#limits.useBody(incoming, from, (body) => {
-      const caller = token !== null && signature === null ? token : this.#signer(context, signature, body, token);
+      const caller =
+        token !== null && signature === null
+          ? token
+          : this.#signer(context, signature, body, token);
       // To read it takes as long as to answer many small requests.
       this.count(caller, Math.floor(body.length / bytesPerRequest));
       return { caller, content: read(body, caller) };
     });
   }
 
-  /** Null when the request has no token. Throws Refusal when it is unknown, must wait, or was not made for this. */
+  /**
+   * Null when the request has no token. Throws Refusal when it is unknown, must wait, or was not
+   * made for this.
+   */
   #callerByToken({ env }: Context<Web>, scope: TokenScope): Caller | null {
     const { authorization } = env.incoming.headers;
     if (authorization === undefined) return null;
     const sent = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization)?.[1];
     const found = sent === undefined ? null : ownerOfToken(this.#tokens, sent);
-    const waitMs = this.#limits.failedTokens.judge(env.incoming.socket.remoteAddress, sent ?? '', found?.name ?? null);
-    if (waitMs > 0) throw tooOften('Too many wrong tokens came from this address; this one was not checked.', waitMs);
+    const waitMs = this.#limits.failedTokens.judge(
+      env.incoming.socket.remoteAddress,
+      sent ?? '',
+      found?.name ?? null,
+    );
+    if (waitMs > 0)
+      throw tooOften(
+        'Too many wrong tokens came from this address; this one was not checked.',
+        waitMs,
+      );
     if (found === null) throw unauthorized('The bearer token is not known.');
     const { name, sources, scopes } = found;
     const caller = { name, source: sources[0] ?? null, sources, scopes };
@@ -90,12 +112,22 @@ export class Admission {
   }
 
   /**
-   * The caller by the signature of the raw body. With a token, too, both must be valid, and the narrower right counts.
-   * Throws Refusal when no caller's secret made the signature.
+   * The caller by the signature of the raw body. With a token, too, both must be valid, and the
+   * narrower right counts. Throws Refusal when no caller's secret made the signature.
    */
-  #signer({ env }: Context<Web>, signature: StandardWebhookHeaders | null, body: Buffer, token: Caller | null): Caller {
+  #signer(
+    { env }: Context<Web>,
+    signature: StandardWebhookHeaders | null,
+    body: Buffer,
+    token: Caller | null,
+  ): Caller {
     if (signature === null) throw unauthorized('The signature is missing.');
-    const signed = verifyStandardWebhook(signature, body, this.#config.standardWebhooks, this.#clock.wallMs());
+    const signed = verifyStandardWebhook(
+      signature,
+      body,
+      this.#config.standardWebhooks,
+      this.#clock.wallMs(),
+    );
     if (!signed.ok) throw unauthorized(`The signature is not valid: ${signed.why}.`);
     const { name, source } = signed.caller;
     const sources = source === null ? null : [source];
@@ -106,8 +138,12 @@ export class Admission {
       return signer;
     }
     if (source === null) return token;
-    if (token.sources === null || token.sources.includes(source)) return { ...token, source, sources };
-    throw new Refusal('source_not_allowed', 'The token and the signature belong to different sources.');
+    if (token.sources === null || token.sources.includes(source))
+      return { ...token, source, sources };
+    throw new Refusal(
+      'source_not_allowed',
+      'The token and the signature belong to different sources.',
+    );
   }
 
   count(caller: Caller, requests = 1): void {
@@ -116,7 +152,10 @@ export class Admission {
     if (waitMs === 0) return;
     const seconds = Math.ceil(waitMs / 1000);
     const { requestsPerMinute } = this.#config.limits;
-    throw tooOften(`${requestsPerMinute} requests a minute are allowed; try again in ${seconds} s.`, waitMs);
+    throw tooOften(
+      `${requestsPerMinute} requests a minute are allowed; try again in ${seconds} s.`,
+      waitMs,
+    );
   }
 }
 
@@ -124,23 +163,34 @@ export class Admission {
 export function requireSource(caller: Caller, source: string): void {
   if (caller.sources === null || caller.sources.includes(source)) return;
   const own = caller.sources.map((one) => `"${one}"`).join(', ');
-  throw new Refusal('source_not_allowed', `This caller may only touch orders of the source ${own}.`);
+  throw new Refusal(
+    'source_not_allowed',
+    `This caller may only touch orders of the source ${own}.`,
+  );
 }
 
 function tooOften(detail: string, waitMs: number): Refusal {
-  return new Refusal('rate_limited', detail, { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });
+  return new Refusal('rate_limited', detail, {
+    headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
+  });
 }
 
 function unauthorized(detail: string): Refusal {
-  return new Refusal('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="order-sync"' } });
+  return new Refusal('unauthorized', detail, {
+    headers: { 'www-authenticate': 'Bearer realm="order-sync"' },
+  });
 }
 
 function requirePlainJson({ env }: Context<Web>): void {
-  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = env.incoming.headers;
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } =
+    env.incoming.headers;
   if (!/^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i.test(type)) {
     throw new Refusal('unsupported_media_type', 'Send "Content-Type: application/json".');
   }
   if (encoding.toLowerCase() !== 'identity') {
-    throw new Refusal('unsupported_media_type', `The content encoding "${encoding.slice(0, 32)}" is not supported.`);
+    throw new Refusal(
+      'unsupported_media_type',
+      `The content encoding "${encoding.slice(0, 32)}" is not supported.`,
+    );
   }
 }

@@ -40,8 +40,9 @@ export class CallerLimits {
   }
 
   /**
-   * Reads a body and returns what `use` makes of it. The body is in memory until `use` returns. Throws Refusal when it is too
-   * large or incomplete, and when the bodies of others fill the memory.
+   * Reads a body and returns what `use` makes of it. The body is in memory until `use` returns.
+   * Throws Refusal when it is too large or incomplete, and when the bodies of others fill the
+   * memory.
    * @param from whether the caller proved who it is, before the body was read
    */
   async useBody<T>(
@@ -55,17 +56,24 @@ export class CallerLimits {
     try {
       const onTinyParts = (): void => this.guard.cutTinyParts(incoming.socket);
       const isProven = this.guard.isFromProven(incoming.socket);
-      return await useRawBody(incoming, { ...from, memory, isProven, onTinyParts }, async (body) => {
-        if (body.length > largeBytes) await this.#turn();
-        return use(body);
-      });
+      return await useRawBody(
+        incoming,
+        { ...from, memory, isProven, onTinyParts },
+        async (body) => {
+          if (body.length > largeBytes) await this.#turn();
+          return use(body);
+        },
+      );
     } catch (error) {
       if (error instanceof Refusal && error.code === 'overloaded') this.refusals.count(name);
       throw error;
     }
   }
 
-  /** Large bodies are read one after the other, and the worker does what else is due between two of them. */
+  /**
+   * Large bodies are read one after the other, and the worker does what else is due between two of
+   * them.
+   */
   async #turn(): Promise<void> {
     const turn = this.#lastTurn.then(() => nextTurn());
     this.#lastTurn = turn;

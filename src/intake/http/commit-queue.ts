@@ -12,10 +12,15 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A commit blocks the process while the disk writes, so one commit takes at most this many lines. */
+/**
+ * A commit blocks the process while the disk writes, so one commit takes at most this many lines.
+ */
 const linesPerCommit = 5000;
 
-/** Requests that arrive together, or during a commit, share the next one. No outcome is known before it is on disk. */
+/**
+ * Requests that arrive together, or during a commit, share the next one. No outcome is known before
+ * it is on disk.
+ */
 export class CommitQueue {
   readonly #intake: Intake;
   readonly #clock: Clock;
@@ -36,7 +41,10 @@ export class CommitQueue {
     this.#failure.promise.catch(() => undefined);
   }
 
-  /** Rejects when a commit failed: from then on nothing is accepted, because it could not be recorded. */
+  /**
+   * Rejects when a commit failed: from then on nothing is accepted, because it could not be
+   * recorded.
+   */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
@@ -45,7 +53,10 @@ export class CommitQueue {
     return this.#uncommitted / this.#limit;
   }
 
-  /** Resolves when the request is on disk, or conflicts with what is there. Throws Refusal when too many wait. */
+  /**
+   * Resolves when the request is on disk, or conflicts with what is there. Throws Refusal when too
+   * many wait.
+   */
   submit(lines: WholeRequest['lines']): Promise<RequestOutcome> {
     if (this.#failed) return Promise.reject(unavailable());
     if (this.#uncommitted >= this.#limit) {
@@ -72,7 +83,8 @@ export class CommitQueue {
         const outcomes = await this.#intake.acceptRequests(group.map(({ request }) => request));
         for (const [index, { resolve, reject }] of group.entries()) {
           const outcome = outcomes[index];
-          if (outcome === undefined) reject(new Error('the store returned no outcome for a request'));
+          if (outcome === undefined)
+            reject(new Error('the store returned no outcome for a request'));
           else resolve(outcome);
         }
         this.#log(outcomes);
@@ -87,7 +99,9 @@ export class CommitQueue {
     this.#draining = null;
   }
 
-  /** One line for each commit: one for each request would double the cost of accepting thousands. */
+  /**
+   * One line for each commit: one for each request would double the cost of accepting thousands.
+   */
   #log(outcomes: readonly RequestOutcome[]): void {
     const all = outcomes.flatMap((outcome) => (outcome.kind === 'accepted' ? outcome.orders : []));
     const orders = all.filter(({ status }) => status === 'accepted');
@@ -95,7 +109,10 @@ export class CommitQueue {
     if (first === undefined) return;
     const { source, orderId } = first;
     const lines = orders.reduce((sum, order) => sum + order.lines.length, 0);
-    this.#logger.info({ source, order_id: orderId, orders: orders.length, lines }, 'orders accepted');
+    this.#logger.info(
+      { source, order_id: orderId, orders: orders.length, lines },
+      'orders accepted',
+    );
   }
 
   #takeGroup(): readonly Waiting[] {
@@ -119,12 +136,14 @@ export class CommitQueue {
 
 /** The refusal while the disk has no space for new orders. */
 export function fullDisk(): Refusal {
-  const detail = 'The disk of the worker is full or nearly full. Send it again later: nothing is bought twice.';
+  const detail =
+    'The disk of the worker is full or nearly full. Send it again later: nothing is bought twice.';
   return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
 }
 
 /** The refusal while the outbox cannot be written: the caller must keep its order. */
 export function unavailable(): Refusal {
-  const detail = 'The worker cannot record orders at the moment. Send it again later: nothing is bought twice.';
+  const detail =
+    'The worker cannot record orders at the moment. Send it again later: nothing is bought twice.';
   return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
 }

@@ -10,7 +10,8 @@ import { problemKinds } from './problem.ts';
 /** The OpenAPI document, and a page that loads nothing from elsewhere. Neither needs a token. */
 export function documentRoutes(version: string): Hono<Web> {
   const routes = new Hono<Web>();
-  // Read when somebody asks for it: it would take longer than all the rest of the start of the intake.
+  // Read when somebody asks for it: it would take longer than all the rest of the start of the
+  // intake.
   let document: string | null = null;
   routes.get('/openapi.json', (context) => {
     document ??= JSON.stringify(parse(textOfDocument(version)), null, 2);

@@ -3,7 +3,11 @@ import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
-import type { AcceptedOrder, OrderConflict, WholeRequest } from '../../store/intake/accept-request.ts';
+import type {
+  AcceptedOrder,
+  OrderConflict,
+  WholeRequest,
+} from '../../store/intake/accept-request.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { isDiskFull } from '../../ops/disk-guard.ts';
@@ -11,13 +15,23 @@ import type { Store } from '../../store/store.ts';
 import { type Admission, requireSource, type Web } from './admission.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { Refusal, type DocumentMistake } from './problem.ts';
-import { type TokenScope, usualSource, type WebhookLimits, type WebhookSettings } from './settings.ts';
+import {
+  type TokenScope,
+  usualSource,
+  type WebhookLimits,
+  type WebhookSettings,
+} from './settings.ts';
 import type { Buffer } from 'node:buffer';
 import { type FoundOrder, checkOrder, problemOf } from '../orders/check-order.ts';
 import { isObject, type Problem, shownValue } from '../orders/check-line.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { syntaxMessage } from '../orders/json-document.ts';
-import { JsonSyntaxError, jsonPointer, parseStrictJson, type StrictJson } from '../orders/strict-json.ts';
+import {
+  JsonSyntaxError,
+  jsonPointer,
+  parseStrictJson,
+  type StrictJson,
+} from '../orders/strict-json.ts';
 import { utf8Text } from '../orders/utf8-text.ts';
 
 /** So many lines of a request count as one request of the caller's rate. */
@@ -42,7 +56,10 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
   return routes;
 }
 
-/** Answers 202 only after the commit is on disk. The same request again is answered 200, with the same references. */
+/**
+ * Answers 202 only after the commit is on disk. The same request again is answered 200, with the
+ * same references.
+ */
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits } = deps;
   const { caller, content } = await deps.admission.withBody(context, (body, { source }) =>
@@ -54,7 +71,11 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   const outcome = await commits.submit(lines);
   if (outcome.kind === 'conflict') {
     deps.logger.warn(
-      { caller: caller.name, orders: outcome.conflicts.length, order_id: outcome.conflicts[0]?.orderId },
+      {
+        caller: caller.name,
+        orders: outcome.conflicts.length,
+        order_id: outcome.conflicts[0]?.orderId,
+      },
       'an order was sent again with other content: rejected, the first content stays',
     );
     throw conflictRefusal(outcome.conflicts);
@@ -64,9 +85,14 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   const isNew = orders.some((order) => order.status === 'accepted');
   if (isNew) deps.onChanged(acceptedLines(orders));
   const [first] = orders;
-  const location = single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
+  const location =
+    single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
   const acknowledgements = await inTurns(orders, (order) => acknowledgementOf(order, store.read));
-  return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
+  return jsonAnswer(
+    single ? acknowledgements[0] : { orders: acknowledgements },
+    isNew ? 202 : 200,
+    location,
+  );
 }
 
 async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
@@ -85,7 +111,8 @@ async function readResult(
 ): Promise<ResultDocument> {
   const { version, document } = store.read.resultDocument(requestId);
   const { source, order_id: orderId, lines } = document;
-  if (lines.every(({ entries }) => entries.every(({ units }) => units.length === 0))) return document;
+  if (lines.every(({ entries }) => entries.every(({ units }) => units.length === 0)))
+    return document;
   const read = { source, orderId, version, actor: `webhook:${caller}`, reason: 'read over HTTP' };
   try {
     await store.codeReads.record({ ...read, nowMs: clock.wallMs() });
@@ -103,11 +130,21 @@ async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promis
   const { caller, source, orderId } = requestedOrder(deps, context, 'cancel');
   const actor = `webhook:${caller}`;
   const nowMs = clock.wallMs();
-  const result = await store.intake.cancelUnsent({ source, orderId, actor, reason: 'DELETE over HTTP', nowMs });
+  const result = await store.intake.cancelUnsent({
+    source,
+    orderId,
+    actor,
+    reason: 'DELETE over HTTP',
+    nowMs,
+  });
   if (result.kind === 'not_found') throw notFound(source, orderId);
   if (result.kind === 'refused') {
     const detail = 'A line was already sent, so it may have been bought. Nothing was cancelled.';
-    const lines = result.lines.map(({ lineId, reference, state }) => ({ line_id: lineId, reference, state }));
+    const lines = result.lines.map(({ lineId, reference, state }) => ({
+      line_id: lineId,
+      reference,
+      state,
+    }));
     throw new Refusal('already_sent', detail, { extensions: { lines } });
   }
   if (result.cancelled > 0) {
@@ -124,7 +161,10 @@ function acceptedLines(orders: readonly AcceptedOrder[]): AcceptedLines {
   return counts;
 }
 
-/** The order in the address of a request, and the name of the caller. Throws Refusal when the caller may not touch it. */
+/**
+ * The order in the address of a request, and the name of the caller. Throws Refusal when the caller
+ * may not touch it.
+ */
 function requestedOrder({ admission }: OrderRoutesDeps, context: Context<Web>, scope: TokenScope) {
   const caller = admission.withToken(context, scope);
   const source = context.req.param('source') ?? '';
@@ -150,7 +190,10 @@ function orderUrl(source: string, orderId: string): string {
   return `/v1/orders/${encodeURIComponent(source)}/${encodeURIComponent(orderId)}`;
 }
 
-function acknowledgementOf({ source, orderId, status, requestId, lines }: AcceptedOrder, read: OutboxReader) {
+function acknowledgementOf(
+  { source, orderId, status, requestId, lines }: AcceptedOrder,
+  read: OutboxReader,
+) {
   return {
     source,
     order_id: orderId,
@@ -163,7 +206,8 @@ function acknowledgementOf({ source, orderId, status, requestId, lines }: Accept
 
 function conflictRefusal(conflicts: readonly OrderConflict[]): Refusal {
   const names = conflicts.slice(0, 3).map(({ source, orderId }) => `${source}/${orderId}`);
-  const more = conflicts.length > names.length ? ` and ${conflicts.length - names.length} more` : '';
+  const more =
+    conflicts.length > names.length ? ` and ${conflicts.length - names.length} more` : '';
   const detail = `${names.join(', ')}${more} was accepted before with other content, which stays. Nothing of this request was accepted.`;
   return new Refusal('conflict', detail, {
     extensions: {
@@ -171,15 +215,29 @@ function conflictRefusal(conflicts: readonly OrderConflict[]): Refusal {
         source,
         order_id: orderId,
         url: orderUrl(source, orderId),
-        lines: lines.map(({ lineId, reference, differences }) => ({ line_id: lineId, reference, differences })),
+        lines: lines.map(({ lineId, reference, differences }) => ({
+          line_id: lineId,
+          reference,
+          differences,
+        })),
       })),
     },
   });
 }
 
-/** Headers as a plain object go straight to the socket; a `Headers` object costs a tenth of accepting an order. */
-function jsonAnswer(value: unknown, status: number, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json', ...headers } });
+/**
+ * Headers as a plain object go straight to the socket; a `Headers` object costs a tenth of
+ * accepting an order.
+ */
+function jsonAnswer(
+  value: unknown,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
 }
 
 interface ReadOrders {
@@ -194,8 +252,9 @@ const mostNames = 2000;
 const shownMistakes = 100;
 
 /**
- * Reads one order, an array of orders, or `{"orders": […]}`. All or nothing: the caller is there to correct a mistake,
- * and would otherwise have to find out which part was accepted. Throws Refusal with every mistake found.
+ * Reads one order, an array of orders, or `{"orders": […]}`. All or nothing: the caller is there to
+ * correct a mistake, and would otherwise have to find out which part was accepted. Throws Refusal
+ * with every mistake found.
  */
 function readOrders(
   body: Buffer,
@@ -233,7 +292,8 @@ function readJson(body: Buffer, depth: number): StrictJson {
     return parseStrictJson(text, depth, mostNames);
   } catch (error) {
     if (error instanceof DocumentError) throw new Refusal('invalid_json', error.message);
-    if (error instanceof JsonSyntaxError) throw new Refusal('invalid_json', syntaxMessage(text, error));
+    if (error instanceof JsonSyntaxError)
+      throw new Refusal('invalid_json', syntaxMessage(text, error));
     throw error;
   }
 }
@@ -254,19 +314,26 @@ function ordersIn({ value, findings }: StrictJson): {
     return { orders: [foundOrder(value)], single: true, mistakes: [] };
   }
   const { orders, ...others } = value;
-  // `checkOrder` only reports findings inside an order, so those around the orders are reported here.
+  // `checkOrder` only reports findings inside an order, so those around the orders are reported
+  // here.
   const mistakes = findings
     .filter(({ path }) => (path[0] === 'orders' ? path.length === 1 : path.length < 3))
     .map((finding) => mistakeOf(problemOf(finding)));
   for (const key of Object.keys(others)) {
-    mistakes.push(mistakeAt([key], 'unknown_field', 'is not a field of a batch, which has only "orders"'));
+    mistakes.push(
+      mistakeAt([key], 'unknown_field', 'is not a field of a batch, which has only "orders"'),
+    );
   }
   if (!Array.isArray(orders)) {
     mistakes.push(mistakeAt(['orders'], 'invalid_field', 'must be an array of orders', orders));
     return { orders: [], single: false, mistakes };
   }
   if (orders.length === 0) mistakes.push(noOrders(['orders']));
-  return { orders: orders.map((order: unknown, index) => foundOrder(order, 'orders', index)), single: false, mistakes };
+  return {
+    orders: orders.map((order: unknown, index) => foundOrder(order, 'orders', index)),
+    single: false,
+    mistakes,
+  };
 }
 
 function lineCount(order: unknown): number {
@@ -274,7 +341,11 @@ function lineCount(order: unknown): number {
 }
 
 /** An order that is twice in one batch is a mistake of the caller, whatever the second one says. */
-function repeatedOrder(order: FoundOrder, defaultSource: string, seen: Map<string, string>): DocumentMistake[] {
+function repeatedOrder(
+  order: FoundOrder,
+  defaultSource: string,
+  seen: Map<string, string>,
+): DocumentMistake[] {
   const { value, path } = order;
   if (!isObject(value) || typeof value['order_id'] !== 'string') return [];
   const source = typeof value['source'] === 'string' ? value['source'] : defaultSource;
@@ -288,10 +359,20 @@ function repeatedOrder(order: FoundOrder, defaultSource: string, seen: Map<strin
 }
 
 function mistakeOf({ field, code, rule, value }: Problem): DocumentMistake {
-  return { pointer: fragment(field ?? ''), code, detail: rule, ...(value === null ? {} : { value }) };
+  return {
+    pointer: fragment(field ?? ''),
+    code,
+    detail: rule,
+    ...(value === null ? {} : { value }),
+  };
 }
 
-function mistakeAt(path: readonly PropertyKey[], code: string, rule: string, value?: unknown): DocumentMistake {
+function mistakeAt(
+  path: readonly PropertyKey[],
+  code: string,
+  rule: string,
+  value?: unknown,
+): DocumentMistake {
   return mistakeOf({ field: jsonPointer(path), code, rule, value: shownValue(value) });
 }
 
@@ -303,12 +384,18 @@ function fragment(pointer: string): string {
   return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
 }
 
-/** The refusal of a request with mistakes. A mistake of an order is found at each of its lines, and listed once. */
+/**
+ * The refusal of a request with mistakes. A mistake of an order is found at each of its lines, and
+ * listed once.
+ */
 function invalid(mistakes: readonly DocumentMistake[]): Refusal {
-  const distinct = [...new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake])).values()];
+  const distinct = [
+    ...new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake])).values(),
+  ];
   const errors = distinct.slice(0, shownMistakes);
   const found = distinct.length === 1 ? 'is one mistake' : `are ${distinct.length} mistakes`;
-  const more = distinct.length > errors.length ? `, of which the first ${errors.length} are listed` : '';
+  const more =
+    distinct.length > errors.length ? `, of which the first ${errors.length} are listed` : '';
   const detail = `There ${found} in the request${more}. Correct it and send all of it again.`;
   return new Refusal('invalid_order', detail, { extensions: { errors } });
 }

@@ -20,7 +20,9 @@ export const problemKinds = {
 
 export type ProblemCode = keyof typeof problemKinds;
 
-/** One mistake in a document: its place as a JSON pointer in a URI fragment, as RFC 9457 shows it. */
+/**
+ * One mistake in a document: its place as a JSON pointer in a URI fragment, as RFC 9457 shows it.
+ */
 export interface DocumentMistake {
   readonly pointer: string;
   readonly code: string;
@@ -29,7 +31,10 @@ export interface DocumentMistake {
   readonly value?: string;
 }
 
-/** Thrown to refuse a request. `webhook-intake.ts` turns it into an answer. It is no failure of the worker, so it is not logged. */
+/**
+ * Thrown to refuse a request. `webhook-intake.ts` turns it into an answer. It is no failure of the
+ * worker, so it is not logged.
+ */
 export class Refusal extends Error {
   readonly code: ProblemCode;
   readonly headers: Readonly<Record<string, string>>;
@@ -48,10 +53,16 @@ export class Refusal extends Error {
   }
 }
 
-/** The answer to a refused request: `application/problem+json` (RFC 9457). Its type links to the page that explains it. */
+/**
+ * The answer to a refused request: `application/problem+json` (RFC 9457). Its type links to the
+ * page that explains it.
+ */
 export function problemResponse({ code, message: detail, headers, extensions }: Refusal): Response {
   const { status, title } = problemKinds[code];
   const problem = { type: `/docs#${code}`, title, status, detail, code, ...extensions };
   const body = `${JSON.stringify(problem)}\n`;
-  return new Response(body, { status, headers: { 'content-type': 'application/problem+json', ...headers } });
+  return new Response(body, {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...headers },
+  });
 }

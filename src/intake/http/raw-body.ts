@@ -21,7 +21,10 @@ export class BodyBytes {
     this.#unverified.delete(body);
   }
 
-  /** Where there are not enough, unverified bodies give theirs to others. False: that is not enough; none are taken. */
+  /**
+   * Where there are not enough, unverified bodies give theirs to others. False: that is not enough;
+   * none are taken.
+   */
   take(bytes: number, taker: GrowingBody): boolean {
     while (this.#taken + bytes > this.#limit) {
       const largest = this.#largestFor(taker);
@@ -36,7 +39,10 @@ export class BodyBytes {
     this.#taken -= bytes;
   }
 
-  /** The one that gives way: of a stranger, before one of an address from which somebody proved himself: no order of usual size. */
+  /**
+   * The one that gives way: of a stranger, before one of an address from which somebody proved
+   * himself: no order of usual size.
+   */
   #largestFor(taker: GrowingBody): GrowingBody | undefined {
     const others = [...this.#unverified].filter((body) => body !== taker);
     const bodies = others.toSorted((a, b) => b.size - a.size);
@@ -60,9 +66,10 @@ interface BodyPlace {
 }
 
 /**
- * Reads a request body as the bytes that arrived, because signatures are made over bytes, and returns what `use` makes of
- * it. Then another may take its place in memory. Throws Refusal when it is too large, if possible before it is read, when
- * it ends too early, or when the bodies of others fill the memory that bodies may have.
+ * Reads a request body as the bytes that arrived, because signatures are made over bytes, and
+ * returns what `use` makes of it. Then another may take its place in memory. Throws Refusal when it
+ * is too large, if possible before it is read, when it ends too early, or when the bodies of others
+ * fill the memory that bodies may have.
  */
 export async function useRawBody<T>(
   incoming: IncomingMessage,
@@ -77,12 +84,20 @@ export async function useRawBody<T>(
     isRefused = true;
     reject(why);
   };
-  const body = new GrowingBody({ maxBytes, announced, memory, isProven, onGivenWay: () => refuse(noRoom()) });
+  const body = new GrowingBody({
+    maxBytes,
+    announced,
+    memory,
+    isProven,
+    onGivenWay: () => refuse(noRoom()),
+  });
   const onData = (part: Buffer): void => {
     const refusal = isRefused ? null : body.add(part);
     if (refusal === 'tiny_parts') onTinyParts();
     if (refusal === null) return;
-    refuse(refusal === 'tiny_parts' ? incomplete('came in too many parts of a few bytes') : refusal);
+    refuse(
+      refusal === 'tiny_parts' ? incomplete('came in too many parts of a few bytes') : refusal,
+    );
   };
   // `close` also follows `end`, when the body is complete.
   const onClose = (): void => refuse(incomplete('did not arrive completely'));
@@ -101,8 +116,9 @@ export async function useRawBody<T>(
 }
 
 /**
- * One buffer that grows with what arrives. A buffer for each part would cost some hundred times its bytes when the parts are small; one
- * of the announced length would give memory to a caller that sends nothing.
+ * One buffer that grows with what arrives. A buffer for each part would cost some hundred times its
+ * bytes when the parts are small; one of the announced length would give memory to a caller that
+ * sends nothing.
  */
 class GrowingBody {
   readonly isProven: boolean;
@@ -116,7 +132,10 @@ class GrowingBody {
   #parts = 0;
 
   constructor(
-    place: Pick<BodyPlace, 'maxBytes' | 'memory' | 'isProven'> & { announced: number; onGivenWay: () => void },
+    place: Pick<BodyPlace, 'maxBytes' | 'memory' | 'isProven'> & {
+      announced: number;
+      onGivenWay: () => void;
+    },
   ) {
     this.isProven = place.isProven;
     this.#maxBytes = place.maxBytes;
@@ -179,7 +198,11 @@ export function tooLarge(maxBytes: number): Refusal {
 }
 
 function noRoom(): Refusal {
-  return new Refusal('overloaded', 'The bodies of other requests fill the memory; nothing of this one was accepted.', {
-    headers: { 'retry-after': '1', connection: 'close' },
-  });
+  return new Refusal(
+    'overloaded',
+    'The bodies of other requests fill the memory; nothing of this one was accepted.',
+    {
+      headers: { 'retry-after': '1', connection: 'close' },
+    },
+  );
 }

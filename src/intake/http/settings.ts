@@ -53,7 +53,9 @@ const tokens = listOf(
       .array(z.enum(tokenScopes))
       .min(1)
       .default([...tokenScopes])
-      .describe('What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.'),
+      .describe(
+        'What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.',
+      ),
     sources: someSources
       .optional()
       .describe(
@@ -61,7 +63,9 @@ const tokens = listOf(
       ),
   },
 )
-  .transform((listed) => rotated(listed).map((token) => ({ ...token, sources: token.sources ?? [token.name] })))
+  .transform((listed) =>
+    rotated(listed).map((token) => ({ ...token, sources: token.sources ?? [token.name] })),
+  )
   .meta(live);
 
 const standardWebhooks = listOf(
@@ -79,9 +83,15 @@ const standardWebhooks = listOf(
 const limits = section('Limits on requests.', {
   requests_per_minute: count(1, 1_000_000)
     .default(defaultWebhookLimits.requestsPerMinute)
-    .describe('Requests in a minute, for each token or secret. A sixth of them may arrive at once.'),
+    .describe(
+      'Requests in a minute, for each token or secret. A sixth of them may arrive at once.',
+    ),
 })
-  .transform((given) => ({ ...defaultWebhookLimits, ...given, burst: Math.ceil(given.requestsPerMinute / 6) }))
+  .transform((given) => ({
+    ...defaultWebhookLimits,
+    ...given,
+    burst: Math.ceil(given.requestsPerMinute / 6),
+  }))
   .meta(live);
 
 /** Without the lists of shops, which `config` adds. */
@@ -96,5 +106,8 @@ export const webhookKeys = {
 const webhookSection = keysOf(webhookKeys);
 export type WebhookSettings = z.output<typeof webhookSection>;
 export type TokenCaller = WebhookSettings['tokens'][number];
-export type WebhookCaller = Pick<WebhookSettings['standardWebhooks'][number], 'name' | 'secret' | 'source'>;
+export type WebhookCaller = Pick<
+  WebhookSettings['standardWebhooks'][number],
+  'name' | 'secret' | 'source'
+>;
 export type WebhookLimits = WebhookSettings['limits'];

@@ -3,16 +3,26 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WebhookCaller } from './settings.ts';
 
-/** HMAC-SHA256 of the bytes as they arrived: text that was decoded and encoded again may have other bytes. */
-export function hmacSha256(secret: string | Buffer, ...parts: readonly (string | Buffer)[]): Buffer {
+/**
+ * HMAC-SHA256 of the bytes as they arrived: text that was decoded and encoded again may have other
+ * bytes.
+ */
+export function hmacSha256(
+  secret: string | Buffer,
+  ...parts: readonly (string | Buffer)[]
+): Buffer {
   const hmac = createHmac('sha256', secret);
   for (const part of parts) hmac.update(part);
   return hmac.digest();
 }
 
-export const hasFormOfSignature = (sent: unknown): boolean => /^[A-Za-z0-9+/]{43}=$/.test(String(sent));
+export const hasFormOfSignature = (sent: unknown): boolean =>
+  /^[A-Za-z0-9+/]{43}=$/.test(String(sent));
 
-/** Compares the signature in base64 that was sent in constant time, so that the time does not reveal where they differ. */
+/**
+ * Compares the signature in base64 that was sent in constant time, so that the time does not reveal
+ * where they differ.
+ */
 export function isSignature(sent: string, expected: Buffer): boolean {
   if (!hasFormOfSignature(sent)) return false;
   return timingSafeEqual(Buffer.from(sent, 'base64'), expected);
@@ -27,11 +37,18 @@ export interface StandardWebhookHeaders {
   readonly signature: string;
 }
 
-/** Null when the request has none of the three headers by either name; a single missing one is empty. */
-export function standardWebhookHeaders(headers: IncomingHttpHeaders): StandardWebhookHeaders | null {
+/**
+ * Null when the request has none of the three headers by either name; a single missing one is
+ * empty.
+ */
+export function standardWebhookHeaders(
+  headers: IncomingHttpHeaders,
+): StandardWebhookHeaders | null {
   for (const scheme of ['webhook', 'svix']) {
     // One that was sent twice is joined by a comma, and then matches no secret.
-    const sent = ['id', 'timestamp', 'signature'].map((name) => headers[`${scheme}-${name}`]?.toString());
+    const sent = ['id', 'timestamp', 'signature'].map((name) =>
+      headers[`${scheme}-${name}`]?.toString(),
+    );
     const [id = '', timestamp = '', signature = ''] = sent;
     if (sent.some((value) => value !== undefined)) return { id, timestamp, signature };
   }
@@ -39,21 +56,28 @@ export function standardWebhookHeaders(headers: IncomingHttpHeaders): StandardWe
 }
 
 /**
- * Finds who signed a request by the Standard Webhooks scheme (standardwebhooks.com, symmetric signatures `v1`). Any of
- * the configured secrets and any of the sent signatures may match, so a secret can be replaced without an interruption.
- * The id is signed but not remembered: a replay repeats the order, and a repeated order buys nothing.
+ * Finds who signed a request by the Standard Webhooks scheme (standardwebhooks.com, symmetric
+ * signatures `v1`). Any of the configured secrets and any of the sent signatures may match, so a
+ * secret can be replaced without an interruption. The id is signed but not remembered: a replay
+ * repeats the order, and a repeated order buys nothing.
  */
 export function verifyStandardWebhook(
   headers: StandardWebhookHeaders,
   body: Buffer,
   callers: readonly WebhookCaller[],
   nowMs: number,
-): { readonly ok: true; readonly caller: WebhookCaller } | { readonly ok: false; readonly why: string } {
+):
+  | { readonly ok: true; readonly caller: WebhookCaller }
+  | { readonly ok: false; readonly why: string } {
   const { id, timestamp, signature } = headers;
   if (id === '' || timestamp === '' || signature === '') {
-    return { ok: false, why: 'webhook-id, webhook-timestamp and webhook-signature must be sent together' };
+    return {
+      ok: false,
+      why: 'webhook-id, webhook-timestamp and webhook-signature must be sent together',
+    };
   }
-  if (!/^\d{1,12}$/.test(timestamp)) return { ok: false, why: 'webhook-timestamp must be seconds since 1970' };
+  if (!/^\d{1,12}$/.test(timestamp))
+    return { ok: false, why: 'webhook-timestamp must be seconds since 1970' };
   const ageS = Math.floor(nowMs / 1000) - Number(timestamp);
   if (Math.abs(ageS) > toleranceS) {
     const direction = ageS > 0 ? 'old' : 'in the future';
@@ -71,5 +95,7 @@ export function verifyStandardWebhook(
     const expected = hmacSha256(key, `${id}.${timestamp}.`, body);
     if (sent.some((text) => isSignature(text, expected))) found ??= caller;
   }
-  return found === null ? { ok: false, why: 'no signature matches the body' } : { ok: true, caller: found };
+  return found === null
+    ? { ok: false, why: 'no signature matches the body' }
+    : { ok: true, caller: found };
 }

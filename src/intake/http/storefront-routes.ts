@@ -38,7 +38,10 @@ export interface ShopHandler {
 }
 
 interface ShopDelivery {
-  /** The JSON of the body, with every number as text; undefined: it is none; `too_large`: it was not read. */
+  /**
+   * The JSON of the body, with every number as text; undefined: it is none; `too_large`: it was not
+   * read.
+   */
   readonly document: unknown;
   readonly isTest: boolean;
   readonly topic: string | null;
@@ -47,7 +50,11 @@ interface ShopDelivery {
   readonly isLast?: boolean;
 }
 
-/** `other`: no order; `result`: there should be one. `other_shop`: an order of another shop, which is flagged. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its refunds must be read first. */
+/**
+ * `other`: no order; `result`: there should be one. `other_shop`: an order of another shop, which
+ * is flagged. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its
+ * refunds must be read first.
+ */
 type ShopAnswer =
   | { readonly kind: 'other' | 'other_shop'; readonly result?: string }
   | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
@@ -85,21 +92,24 @@ const mostBytes = 8 * 1_048_576;
 const ping = Symbol('ping');
 
 /**
- * Receives the webhooks of the shops. A signed delivery is answered 200 once its consequences are on disk, whether or not
- * it leads to a purchase: WooCommerce never repeats a failed delivery and disables a webhook that fails too often.
+ * Receives the webhooks of the shops. A signed delivery is answered 200 once its consequences are
+ * on disk, whether or not it leads to a purchase: WooCommerce never repeats a failed delivery and
+ * disables a webhook that fails too often.
  */
 export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
   const routes = new Hono<Web>();
   routes.on(['GET', 'POST'], '/webhooks/:platform/:shop', async (context) => {
     const handler = deps.shops.handlerFor(context.req.param('platform'), context.req.param('shop'));
     if (handler === null) throw new Refusal('not_found', 'There is no such shop.');
-    if (context.req.method !== 'POST') return context.text('This address works: the shop posts its webhooks here.');
+    if (context.req.method !== 'POST')
+      return context.text('This address works: the shop posts its webhooks here.');
     const { incoming } = context.env;
     const { headers } = incoming;
     const { signatureHeader, unsignedPing, testHeader, topicHeader, siteHeader } = handler.webhook;
     const signature = headers[signatureHeader]?.toString();
     // An unsigned body takes no memory; only a ping is that short.
-    if (!hasFormOfSignature(signature) && !(Number(headers['content-length']) < 64)) throw wronglySigned();
+    if (!hasFormOfSignature(signature) && !(Number(headers['content-length']) < 64))
+      throw wronglySigned();
     // A longer one is read, too: whether it is signed decides whether it is flagged.
     const from = { isVerified: false, maxBytes: 2 * mostBytes };
     const document = await deps.limits.useBody(incoming, from, (body) => {
@@ -116,7 +126,12 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
     const isTest = test !== undefined && test !== 'false';
     const topic = headers[topicHeader]?.toString() ?? null;
     const site = headers[siteHeader]?.toString();
-    const answer = await takeIn(deps, handler, { document, isTest, topic, site, isListed: false }, context);
+    const answer = await takeIn(
+      deps,
+      handler,
+      { document, isTest, topic, site, isListed: false },
+      context,
+    );
     if (document === 'too_large') throw tooLarge(mostBytes);
     return answer;
   });
@@ -124,7 +139,10 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
 }
 
 const wronglySigned = (): Refusal =>
-  new Refusal('unauthorized', 'The signature does not fit the body: is the secret that of the shop?');
+  new Refusal(
+    'unauthorized',
+    'The signature does not fit the body: is the secret that of the shop?',
+  );
 
 async function takeIn(
   { readBack }: StorefrontDeps,
@@ -144,7 +162,9 @@ async function takeIn(
     return context.json(answerBody(answer));
   }
   // A reload has ended read-back of the shop: it is flagged for review now.
-  return context.json(answerBody(await handler.take({ ...delivery, refunds: 'unknown', isLast: true })));
+  return context.json(
+    answerBody(await handler.take({ ...delivery, refunds: 'unknown', isLast: true })),
+  );
 }
 
 function answerBody(answer: ShopAnswer): Record<string, string | number> {
@@ -166,7 +186,14 @@ function answerBody(answer: ShopAnswer): Record<string, string | number> {
     case 'taken': {
       const { accepted, known, takenBack, flagged, stale } = answer.taken;
       const result = stale ? 'older_than_known' : answer.order.state;
-      return { result, order_id: answer.order.orderId, accepted, known, taken_back: takenBack, flagged };
+      return {
+        result,
+        order_id: answer.order.orderId,
+        accepted,
+        known,
+        taken_back: takenBack,
+        flagged,
+      };
     }
   }
 }
@@ -174,6 +201,7 @@ function answerBody(answer: ShopAnswer): Record<string, string | number> {
 function isSignedBy(secrets: readonly string[], body: Buffer, signature = ''): boolean {
   let isSigned = false;
   // All secrets are tried, because the time must not reveal which one was right.
-  for (const secret of secrets) if (isSignature(signature, hmacSha256(secret, body))) isSigned = true;
+  for (const secret of secrets)
+    if (isSignature(signature, hmacSha256(secret, body))) isSigned = true;
   return isSigned;
 }

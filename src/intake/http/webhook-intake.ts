@@ -26,7 +26,10 @@ interface WebhookIntakeOptions {
   readonly shops: ShopHandlers;
   readonly version: string;
   readonly onAccepted?: (lines: AcceptedLines) => void;
-  /** Reads a shop back when a webhook does not say which lines were refunded. Absent: the order is flagged for review. */
+  /**
+   * Reads a shop back when a webhook does not say which lines were refunded. Absent: the order is
+   * flagged for review.
+   */
   readonly readBack?: ReadBack;
   /** Hands over the requests that arrive. Default: a server that listens on `config.listen`. */
   readonly startServer?: typeof startWebhookServer;
@@ -37,7 +40,10 @@ interface Endpoints {
   readonly shops: ShopHandlers;
 }
 
-/** An open request waits for at most one commit when the intake stops; a commit takes much less than this. */
+/**
+ * An open request waits for at most one commit when the intake stops; a commit takes much less than
+ * this.
+ */
 const closeGraceMs = 2000;
 
 /** Takes in orders over HTTP. An acknowledgement means that the order is on disk. */
@@ -78,7 +84,10 @@ export class WebhookIntake {
     return this.#commits.failed;
   }
 
-  /** `warn`: > 50 % of the commit queue is used, callers were refused lately, or a changed SKU map is not in use. */
+  /**
+   * `warn`: > 50 % of the commit queue is used, callers were refused lately, or a changed SKU map
+   * is not in use.
+   */
   health(): 'pass' | 'warn' | 'fail' {
     if (this.#state !== 'open') return 'fail';
     if (this.#limits.refusals.recent() !== null) return 'warn';
@@ -91,14 +100,22 @@ export class WebhookIntake {
     return this.#limits.refusals.totals;
   }
 
-  /** What `/healthz` shows of it: how many callers were refused in the last minute, by reason, and why a person should look. */
+  /**
+   * What `/healthz` shows of it: how many callers were refused in the last minute, by reason, and
+   * why a person should look.
+   */
   details(): Readonly<Record<string, unknown>> | null {
     const refused = this.#limits.refusals.recent();
     const ofShops = this.#endpoints.shops.details();
-    return refused === null && ofShops === null ? null : { ...(refused && { refused }), ...ofShops };
+    return refused === null && ofShops === null
+      ? null
+      : { ...(refused && { refused }), ...ofShops };
   }
 
-  /** Prepares other endpoints, and returns a function that puts them into use. Open requests finish at the old ones. */
+  /**
+   * Prepares other endpoints, and returns a function that puts them into use. Open requests finish
+   * at the old ones.
+   */
   prepare(config: WebhookSettings, shops: ShopHandlers): () => void {
     const next = this.#createEndpoints(config, shops);
     return () => {
@@ -116,7 +133,14 @@ export class WebhookIntake {
   }
 
   #createEndpoints(config: WebhookSettings, shops: ShopHandlers): Endpoints {
-    const { store, clock, logger, version, onAccepted = () => undefined, readBack = null } = this.#options;
+    const {
+      store,
+      clock,
+      logger,
+      version,
+      onAccepted = () => undefined,
+      readBack = null,
+    } = this.#options;
     const orders = {
       config,
       store,
@@ -137,10 +161,13 @@ export class WebhookIntake {
   async #answer(...[request, bindings]: Parameters<WebhookAnswers>): Promise<Response> {
     if (this.#isStopping()) {
       const headers = { 'retry-after': '10', connection: 'close' };
-      return problemResponse(new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers }));
+      return problemResponse(
+        new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers }),
+      );
     }
     const response = await this.#endpoints.respond(request, bindings);
-    // An open connection would delay the stop; the state may have changed while the request was answered.
+    // An open connection would delay the stop; the state may have changed while the request was
+    // answered.
     if (this.#isStopping()) response.headers.set('connection', 'close');
     return response;
   }
@@ -163,12 +190,16 @@ function webhookRoutes(
   { refusals }: CallerLimits,
 ): Hono<Web> {
   const app = new Hono<Web>({ getPath: pathOf });
-  /** Counts what a shop may have met: at its address, or with its headers, which strangers do not send by mistake. */
+  /**
+   * Counts what a shop may have met: at its address, or with its headers, which strangers do not
+   * send by mistake.
+   */
   const refuse = (refusal: Refusal, { req: { path }, env }: Context<Web>): Response => {
     const { headers } = env.incoming;
     const [, root, platform = '', shop = ''] = path.split('/');
     const isFromShop = shops.formats.some(
-      ({ signatureHeader, topicHeader }) => hasFormOfSignature(headers[signatureHeader]) && topicHeader in headers,
+      ({ signatureHeader, topicHeader }) =>
+        hasFormOfSignature(headers[signatureHeader]) && topicHeader in headers,
     );
     const name = shops.handlerFor(platform, shop) === null ? '' : ` ${platform}/${shop}`;
     const reason = `${refusal.code}${name}${isFromShop ? ' with the headers of a shop' : ''}`;
@@ -180,17 +211,23 @@ function webhookRoutes(
   app.all('/webhooks/:platform/:shop', () => methodNotAllowed('POST'));
   app.all('/v1/orders', () => methodNotAllowed('POST'));
   app.all('/v1/orders/:source/:order_id', () => methodNotAllowed('GET, DELETE'));
-  app.notFound((context) => refuse(new Refusal('not_found', 'There is nothing at this address. See /docs.'), context));
+  app.notFound((context) =>
+    refuse(new Refusal('not_found', 'There is nothing at this address. See /docs.'), context),
+  );
   app.onError((error, context) => {
     if (error instanceof Refusal) return refuse(error, context);
     if (isDiskFull(error)) return problemResponse(fullDisk());
     if (hasCode(error, 'DATABASE_WRITE_FAILED')) return problemResponse(unavailable());
     logger.error({ err: error }, 'a request failed');
-    return problemResponse(new Refusal('internal', 'Send it again: nothing is bought twice. The log says why.'));
+    return problemResponse(
+      new Refusal('internal', 'Send it again: nothing is bought twice. The log says why.'),
+    );
   });
   return app;
 }
 
 function methodNotAllowed(allow: string): Response {
-  return problemResponse(new Refusal('method_not_allowed', `Allowed: ${allow}.`, { headers: { allow } }));
+  return problemResponse(
+    new Refusal('method_not_allowed', `Allowed: ${allow}.`, { headers: { allow } }),
+  );
 }

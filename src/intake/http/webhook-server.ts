@@ -13,9 +13,15 @@ export interface WebhookServer {
   close(graceMs: number): Promise<void>;
 }
 
-export type WebhookAnswers = (request: Request, bindings: HttpBindings | Http2Bindings) => Promise<Response>;
+export type WebhookAnswers = (
+  request: Request,
+  bindings: HttpBindings | Http2Bindings,
+) => Promise<Response>;
 
-/** Starts to listen, with limits on everything that a slow or greedy client could hold. Throws LISTEN_FAILED. */
+/**
+ * Starts to listen, with limits on everything that a slow or greedy client could hold. Throws
+ * LISTEN_FAILED.
+ */
 export async function startWebhookServer(
   answers: WebhookAnswers,
   config: Pick<WebhookSettings, 'listen' | 'limits'>,
@@ -32,14 +38,16 @@ export async function startWebhookServer(
       keepAliveTimeout: 15_000,
     },
     (incoming, outgoing) => {
-      // Results contain delivered codes: no cache may keep them, and no browser may guess another content type.
+      // Results contain delivered codes: no cache may keep them, and no browser may guess another
+      // content type.
       outgoing.setHeader('cache-control', 'no-store');
       outgoing.setHeader('x-content-type-options', 'nosniff');
       // It never rejects, so nobody needs to wait for it.
       void answer(incoming, outgoing);
     },
   );
-  const hint = 'change intake.webhook.listen (port 0 takes any free port), or stop the other program';
+  const hint =
+    'change intake.webhook.listen (port 0 takes any free port), or stop the other program';
   const address = await listen(server, config.listen, hint);
   let closing: Promise<void> | null = null;
   return {

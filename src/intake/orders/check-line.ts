@@ -18,7 +18,11 @@ import type { NewRejection } from '../../store/intake/rejections.ts';
 export type CheckedLine =
   | { readonly kind: 'line'; readonly line: AcceptableLine & { readonly lineNumber: number } }
   /** `rule` of the rejection names all problems, as far as they fit. */
-  | { readonly kind: 'rejection'; readonly rejection: NewRejection; readonly problems: readonly Problem[] };
+  | {
+      readonly kind: 'rejection';
+      readonly rejection: NewRejection;
+      readonly problems: readonly Problem[];
+    };
 
 export interface Problem {
   readonly code: string;
@@ -28,9 +32,15 @@ export interface Problem {
   readonly value: string | null;
 }
 
-export type LineIdentity = Pick<NewRejection, 'lineNumber' | 'source' | 'orderId' | 'lineId' | 'product'>;
+export type LineIdentity = Pick<
+  NewRejection,
+  'lineNumber' | 'source' | 'orderId' | 'lineId' | 'product'
+>;
 
-/** Names the field at a path within a line or a head as the sender knows it: by a JSON pointer or a column. */
+/**
+ * Names the field at a path within a line or a head as the sender knows it: by a JSON pointer or a
+ * column.
+ */
 export type FieldNames = (path: readonly PropertyKey[]) => string;
 
 export type Checked<T> =
@@ -39,17 +49,28 @@ export type Checked<T> =
 
 const headFields = [...Object.keys(orderHeadSchema.shape), 'lines'];
 
-/** Stands for a head with problems, so that the lines of its order are checked, too: the sender sees all problems at once. */
+/**
+ * Stands for a head with problems, so that the lines of its order are checked, too: the sender sees
+ * all problems at once.
+ */
 // XXX is the code of ISO 4217 for "no currency".
 export function placeholderHead({ currency }: Readonly<Record<string, unknown>>): OrderHead {
   return { order_id: '-', ...(currency === undefined ? {} : { currency: 'XXX' }) };
 }
 
-/** Checks the fields of an order that concern all its lines; `value` is the order without its lines. */
-export function checkHead(value: Readonly<Record<string, unknown>>, nameOf: FieldNames): Checked<OrderHead> {
+/**
+ * Checks the fields of an order that concern all its lines; `value` is the order without its lines.
+ */
+export function checkHead(
+  value: Readonly<Record<string, unknown>>,
+  nameOf: FieldNames,
+): Checked<OrderHead> {
   const parsed = orderHeadSchema.safeParse(value);
   if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, problems: problemsOf(parsed.error.issues, value, headFields, 'an order', nameOf) };
+  return {
+    ok: false,
+    problems: problemsOf(parsed.error.issues, value, headFields, 'an order', nameOf),
+  };
 }
 
 /** Checks one line and joins it with its head. Finds all of its problems. */
@@ -75,21 +96,31 @@ export function checkLine(
     if (!checked.success) addProblems(problems, problemsOfLine(checked.error.issues, line, nameOf));
   }
   const known = implied ?? type;
-  const rule = operations.some((one) => one === known) ? currencyRule(head, { ...value, type: known }, defaults) : null;
+  const rule = operations.some((one) => one === known)
+    ? currencyRule(head, { ...value, type: known }, defaults)
+    : null;
   if (rule !== null) addProblems(problems, [missingCurrency(rule, nameOf)]);
   return { ok: false, problems };
 }
 
-/** The type of a line that states none, or an unknown one, from what it names. A cancel is never assumed. */
+/**
+ * The type of a line that states none, or an unknown one, from what it names. A cancel is never
+ * assumed.
+ */
 export function impliedType(line: Readonly<Record<string, unknown>>): Operation | undefined {
   if (line['variant'] !== undefined) return 'gift_card_order';
   if (line['plan'] === undefined) return undefined;
   return line['iccid'] === undefined ? 'esim_order' : 'esim_topup';
 }
 
-function problemsOfLine(issues: readonly z.core.$ZodIssue[], value: unknown, nameOf: FieldNames): Problem[] {
+function problemsOfLine(
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
+  nameOf: FieldNames,
+): Problem[] {
   const type = isObject(value) && typeof value['type'] === 'string' ? value['type'] : '';
-  const fields = orderLineSchema.options.find(({ shape }) => shape.type.value === type)?.shape ?? {};
+  const fields =
+    orderLineSchema.options.find(({ shape }) => shape.type.value === type)?.shape ?? {};
   return problemsOf(issues, value, Object.keys(fields), type, nameOf);
 }
 
@@ -129,7 +160,12 @@ function problemsOf(
         // There may be thousands of unknown fields: only the first few get a suggestion.
         const rule = `is not a field of ${kind}${index < 5 ? didYouMean(key, known) : ''}`;
         const path = [...issue.path, key];
-        unknown.push({ code: 'unknown_field', field: nameOf(path), rule, value: shownValue(valueAt(value, path)) });
+        unknown.push({
+          code: 'unknown_field',
+          field: nameOf(path),
+          rule,
+          value: shownValue(valueAt(value, path)),
+        });
       }
   }
   return [...unknown, ...others];
@@ -149,7 +185,8 @@ const typeNames: Readonly<Record<string, string>> = {
 function ruleOf(issue: z.core.$ZodIssue, found: unknown): Pick<Problem, 'code' | 'rule'> {
   if (found === undefined) return { code: 'missing_field', rule: 'is required' };
   if (issue.path.at(-1) === 'iccid' && typeof found === 'string' && spreadsheetNumber.test(found)) {
-    const rule = 'was turned into a number by a spreadsheet and has lost digits: make the column text and export again';
+    const rule =
+      'was turned into a number by a spreadsheet and has lost digits: make the column text and export again';
     return { code: 'iccid_mangled', rule };
   }
   return { code: 'invalid_field', rule: ruleOfInvalid(issue, found) };
@@ -188,7 +225,9 @@ const ruleLimit = 1000;
 
 /** Cuts text that comes from outside and may be as long as a document. */
 function shortened<T extends string | null>(text: T, limit: number): T | string {
-  return text === null || text.length <= limit ? text : `${text.slice(0, limit - 1).toWellFormed()}…`;
+  return text === null || text.length <= limit
+    ? text
+    : `${text.slice(0, limit - 1).toWellFormed()}…`;
 }
 
 /** A wrong value as short text: enough to find it in the file, never a full copy. */
@@ -196,7 +235,10 @@ export function shownValue(value: unknown): string | null {
   if (value === undefined) return null;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   // Else nobody sees that a space is the mistake.
-  return shortened(text, valueLimit)?.replaceAll(/^\s+|\s+$/g, (spaces) => '␣'.repeat(spaces.length)) ?? null;
+  return (
+    shortened(text, valueLimit)?.replaceAll(/^\s+|\s+$/g, (spaces) => '␣'.repeat(spaces.length)) ??
+    null
+  );
 }
 
 /** An id that breaks its own rule becomes null: it must not name an order, a folder or a file. */
@@ -215,9 +257,13 @@ export function identityOf(
 }
 
 const productSchema = z.string().min(1).max(128);
-const validOrNull = (schema: z.ZodType<string>, value: unknown): string | null => schema.safeParse(value).data ?? null;
+const validOrNull = (schema: z.ZodType<string>, value: unknown): string | null =>
+  schema.safeParse(value).data ?? null;
 
-/** Adds problems of fields that have none yet: of two problems of one field, the first explains the second. */
+/**
+ * Adds problems of fields that have none yet: of two problems of one field, the first explains the
+ * second.
+ */
 export function addProblems(problems: Problem[], more: readonly Problem[]): void {
   const known = new Set(problems.map(({ field }) => field));
   for (const problem of more) if (!known.has(problem.field)) problems.push(problem);
@@ -232,7 +278,9 @@ export const unidentified = (lineNumber: number): LineIdentity => ({
   product: null,
 });
 
-/** Makes one rejection of all problems of a line: the first one in full, the others named after it. */
+/**
+ * Makes one rejection of all problems of a line: the first one in full, the others named after it.
+ */
 export function rejectionOf(identity: LineIdentity, problems: readonly Problem[]): CheckedLine {
   const [first, ...others] = problems;
   if (first === undefined) throw new RangeError('a rejection needs a problem');

@@ -26,25 +26,33 @@ export interface FoundOrder {
 }
 
 /**
- * Checks the lines of one order, each for itself. A problem of the order itself rejects each of its lines, and is the first
- * of their problems. A line whose id another line has is rejected: the outbox would take it for a repetition of the other.
+ * Checks the lines of one order, each for itself. A problem of the order itself rejects each of its
+ * lines, and is the first of their problems. A line whose id another line has is rejected: the
+ * outbox would take it for a repetition of the other.
  */
 export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generator<CheckedLine> {
   const { value, path } = order;
   if (!isObject(value)) {
-    const rule = 'must be an order: an object with order_id and lines';
-    const problem = { code: 'not_an_order', field: jsonPointer(path), rule, value: shownValue(value) };
-    yield rejectionOf(unidentified(order.lineNumberOf(value)), [problem]);
+    yield notAnOrder(order);
     return;
   }
   const { lines, ...head } = value;
   const identify = (line: unknown): LineIdentity => {
     const { line_id: lineId, variant, plan, iccid } = isObject(line) ? line : {};
-    const read = { source: head['source'], orderId: head['order_id'], lineId, product: variant ?? plan ?? iccid };
+    const read = {
+      source: head['source'],
+      orderId: head['order_id'],
+      lineId,
+      product: variant ?? plan ?? iccid,
+    };
     return identityOf(read, order.lineNumberOf(isObject(line) ? line : value), defaults.source);
   };
-  const findings = order.findings.filter((finding) => path.every((part, index) => finding.path[index] === part));
-  const problems = findings.filter((finding) => lineIndexOf(finding, path.length) === null).map(problemOf);
+  const findings = order.findings.filter((finding) =>
+    path.every((part, index) => finding.path[index] === part),
+  );
+  const problems = findings
+    .filter((finding) => lineIndexOf(finding, path.length) === null)
+    .map(problemOf);
   const checkedHead = checkHead(head, (at) => jsonPointer([...path, ...at]));
   if (!checkedHead.ok) addProblems(problems, checkedHead.problems);
   if (!Array.isArray(lines) || lines.length === 0 || lines.length > orderLimits.linesPerRequest) {
@@ -55,7 +63,8 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
   const joinedHead = checkedHead.ok ? checkedHead.value : placeholderHead(head);
   const ids = new Map<string, number>();
   for (const [index, line] of (lines as unknown[]).entries()) {
-    const nameOf = (at: readonly PropertyKey[]): string => jsonPointer([...path, 'lines', index, ...at]);
+    const nameOf = (at: readonly PropertyKey[]): string =>
+      jsonPointer([...path, 'lines', index, ...at]);
     const checked = checkLine(joinedHead, line, nameOf, defaults);
     const inLine = findings.filter((finding) => lineIndexOf(finding, path.length) === index);
     const found = [...problems, ...inLine.map(problemOf)];
@@ -69,13 +78,33 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
         continue;
       }
       const rule = `is also the line_id of line ${first + 1} of this order: give each purchase its own line_id`;
-      found.push({ code: 'duplicate_line', field: nameOf(['line_id']), rule, value: shownValue(lineId) });
+      found.push({
+        code: 'duplicate_line',
+        field: nameOf(['line_id']),
+        rule,
+        value: shownValue(lineId),
+      });
     }
     yield rejectionOf(identify(line), found);
   }
 }
 
-/** The index of the line that contains a finding, in an order whose own place has `depth` parts; null: no line. */
+function notAnOrder(order: FoundOrder): CheckedLine {
+  const { value, path } = order;
+  const rule = 'must be an order: an object with order_id and lines';
+  const problem = {
+    code: 'not_an_order',
+    field: jsonPointer(path),
+    rule,
+    value: shownValue(value),
+  };
+  return rejectionOf(unidentified(order.lineNumberOf(value)), [problem]);
+}
+
+/**
+ * The index of the line that contains a finding, in an order whose own place has `depth` parts;
+ * null: no line.
+ */
 function lineIndexOf({ path }: JsonFinding, depth: number): number | null {
   const index = path[depth + 1];
   return path[depth] === 'lines' && typeof index === 'number' ? index : null;
@@ -86,11 +115,18 @@ export function problemOf({ code, path, rule, value }: JsonFinding): Problem {
 }
 
 function problemOfLines(lines: unknown, field: string): Problem {
-  if (lines === undefined) return { code: 'missing_field', field, rule: 'is required', value: null };
+  if (lines === undefined)
+    return { code: 'missing_field', field, rule: 'is required', value: null };
   if (!Array.isArray(lines)) {
-    return { code: 'invalid_field', field, rule: 'must be an array of lines', value: shownValue(lines) };
+    return {
+      code: 'invalid_field',
+      field,
+      rule: 'must be an array of lines',
+      value: shownValue(lines),
+    };
   }
-  if (lines.length === 0) return { code: 'invalid_field', field, rule: 'must have at least one line', value: '[]' };
+  if (lines.length === 0)
+    return { code: 'invalid_field', field, rule: 'must have at least one line', value: '[]' };
   const rule = `must have at most ${orderLimits.linesPerRequest} lines: split the order`;
   return { code: 'too_many_lines', field, rule, value: String(lines.length) };
 }

@@ -38,18 +38,25 @@ export interface CountedOrders {
 export const idColumns = ['order_id', 'line_id'] as const;
 export type IdColumn = (typeof idColumns)[number];
 
-/** Rows with the same key are lines of one order, also where only some of them name the source that the others have. */
+/**
+ * Rows with the same key are lines of one order, also where only some of them name the source that
+ * the others have.
+ */
 export function orderKeyOf(row: CsvRow, defaultSource: string): string {
   return `${cellOf(row, 'source') ?? defaultSource}\u0000${cellOf(row, 'order_id') ?? ''}`;
 }
 
-const mangledRule = 'looks changed by a spreadsheet: import the column as text, make it text, and export again';
+const mangledRule =
+  'looks changed by a spreadsheet: import the column as text, make it text, and export again';
 const sameIdRule =
   '. Other orders may have the same id; if it is the id of the shop, set intake.folders[].allow_mangled_ids';
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
 const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
-/** The id of the only row of an order. It must never change: under another id the row would be bought again. */
+/**
+ * The id of the only row of an order. It must never change: under another id the row would be
+ * bought again.
+ */
 const onlyLineId = '1';
 
 /** `skipped`: it is not paid. */
@@ -57,7 +64,9 @@ export type CheckedRow =
   | CheckedLine
   | { readonly kind: 'skipped'; readonly orderId: string; readonly lineNumber: number };
 
-/** Checks the rows of one document; the fields of an order are checked again only when they change. */
+/**
+ * Checks the rows of one document; the fields of an order are checked again only when they change.
+ */
 export class RowChecker {
   readonly #options: ParseOptions;
   readonly #counted: CountedOrders;
@@ -80,15 +89,12 @@ export class RowChecker {
     // Then the row needs a line id.
     const isOneOfSeveral = severalRows.has(orderKey);
     const rejected = (problems: readonly Problem[]): CheckedLine =>
-      rejectionOf(this.#identityOf(row, lineId ?? (isOneOfSeveral ? undefined : onlyLineId)), problems);
-    if (!isWholeRow(row)) {
-      const rule = `has ${cells.length} cells where the header has ${header.width}`;
-      return rejected([{ code: 'wrong_cell_count', field: null, rule, value: null }]);
-    }
-    if (isTotals(row) && cellOf(row, 'line_id') === undefined) {
-      const rule = 'looks like a row of totals: it names no product, and its id has no digit';
-      return rejected([{ code: 'totals_row', field: null, rule, value: shownValue(cells.join(header.delimiter)) }]);
-    }
+      rejectionOf(
+        this.#identityOf(row, lineId ?? (isOneOfSeveral ? undefined : onlyLineId)),
+        problems,
+      );
+    const whole = noRowOfAnOrder(row);
+    if (whole !== null) return rejected([whole]);
     const judged = judgeRow(header.rules, cells);
     if (judged === 'skipped' || this.#isOther(row))
       return { kind: 'skipped', orderId: cellOf(row, 'order_id') ?? '', lineNumber };
@@ -96,7 +102,10 @@ export class RowChecker {
     if (oversized.has(orderKey)) {
       const rule = `belongs to an order with more than ${orderLimits.linesPerRequest} lines: split the order`;
       const value = shownValue(cellOf(row, 'order_id'));
-      return rejected([...mangled, { code: 'too_many_lines', field: header.nameOf(['order_id']), rule, value }]);
+      return rejected([
+        ...mangled,
+        { code: 'too_many_lines', field: header.nameOf(['order_id']), rule, value },
+      ]);
     }
     const head = this.#headOf(row);
     const problems: Problem[] = head.ok ? mangled : [...mangled, ...head.problems];
@@ -104,14 +113,20 @@ export class RowChecker {
     const source = cellOf(row, 'source');
     if (source !== undefined && !this.#options.sources.includes(source)) {
       const rule = 'is none of intake.folders[].source';
-      problems.push({ code: 'unknown_source', field: header.nameOf(['source']), rule, value: shownValue(source) });
+      problems.push({
+        code: 'unknown_source',
+        field: header.nameOf(['source']),
+        rule,
+        value: shownValue(source),
+      });
     }
     addUnnamedCells(row, problems);
     addEscapedIds(row, problems);
     const line = lineOf(row, { lineId, isOneOfSeveral }, this.#options.skus, problems);
     const joinedHead = head.ok ? head.value : placeholderHead(filledCells(row, headColumns));
     const checked = checkLine(joinedHead, line, header.nameOf, this.#options);
-    if (checked.ok && problems.length === 0) return { kind: 'line', line: { ...checked.value, lineNumber } };
+    if (checked.ok && problems.length === 0)
+      return { kind: 'line', line: { ...checked.value, lineNumber } };
     // Of an unknown SKU nothing says the type: that it lacks one would only mislead.
     const isUnknown = problems.some(({ field }) => field === header.nameOf(['sku']));
     const known = isUnknown ? header.nameOf(['type']) : null;
@@ -155,20 +170,29 @@ export class RowChecker {
     return !skus.has(sku) && skus.whyOurs(sku, []) === null;
   }
 
-  /** Different ids may have become the same one: the second order would get the code of the first. */
+  /**
+   * Different ids may have become the same one: the second order would get the code of the first.
+   */
   #mangledIds(row: CsvRow): Problem[] {
     const isIdRead = this.#options.allowMangledIds;
     return ([...idColumns, 'variant', 'plan'] as const).flatMap((column) => {
       const cell = cellOf(row, column) ?? '';
       const as = mangledAs(cell);
       const isId = column === 'order_id' || column === 'line_id';
-      if (as === null || (isId && (isIdRead || (as === 'date' && !this.#counted.numericIds.has(column))))) return [];
+      if (
+        as === null ||
+        (isId && (isIdRead || (as === 'date' && !this.#counted.numericIds.has(column))))
+      )
+        return [];
       const [field, rule] = [row.header.nameOf([column]), mangledRule + (isId ? sameIdRule : '')];
       return [{ code: 'id_mangled', field, rule, value: shownValue(cell) }];
     });
   }
 
-  /** The currency belongs to the order: a cancel must name none, but shops fill the column in every row. */
+  /**
+   * The currency belongs to the order: a cancel must name none, but shops fill the column in every
+   * row.
+   */
   #headOf(row: CsvRow): Checked<OrderHead> {
     const key = headColumns.map((column) => cellOf(row, column) ?? '').join('\u0000');
     if (this.#head?.key !== key) {
@@ -183,7 +207,8 @@ export class RowChecker {
     const sku = skus?.get(cellOf(row, 'sku') ?? '');
     const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
     const mangled = this.#mangledIds(row).map(({ field }) => field);
-    const idOf = (column: IdColumn) => (mangled.includes(row.header.nameOf([column])) ? '' : cellOf(row, column));
+    const idOf = (column: IdColumn) =>
+      mangled.includes(row.header.nameOf([column])) ? '' : cellOf(row, column);
     const read = {
       source: source === undefined || sources.includes(source) ? source : '',
       orderId: isTotals(row) ? '' : idOf('order_id'),
@@ -194,9 +219,26 @@ export class RowChecker {
   }
 }
 
-/** The last row of a table may have its totals, with a word in the place of the id: that is no order. */
+/** What is wrong with a row that cannot be read as one of an order; null: nothing. */
+function noRowOfAnOrder(row: CsvRow): Problem | null {
+  const { cells, header } = row;
+  if (!isWholeRow(row)) {
+    const rule = `has ${cells.length} cells where the header has ${header.width}`;
+    return { code: 'wrong_cell_count', field: null, rule, value: null };
+  }
+  if (!isTotals(row) || cellOf(row, 'line_id') !== undefined) return null;
+  const rule = 'looks like a row of totals: it names no product, and its id has no digit';
+  return { code: 'totals_row', field: null, rule, value: shownValue(cells.join(header.delimiter)) };
+}
+
+/**
+ * The last row of a table may have its totals, with a word in the place of the id: that is no
+ * order.
+ */
 function isTotals(row: CsvRow): boolean {
-  const namesNothing = ([...productColumns, 'type'] as const).every((column) => cellOf(row, column) === undefined);
+  const namesNothing = ([...productColumns, 'type'] as const).every(
+    (column) => cellOf(row, column) === undefined,
+  );
   return namesNothing && !/\d/.test(cellOf(row, 'order_id') ?? '');
 }
 
@@ -226,8 +268,14 @@ function addEscapedIds(row: CsvRow, problems: Problem[]): void {
   for (const column of idColumns) {
     const cell = cellOf(row, column);
     if (cell === undefined || !isWithoutFormula(cell)) continue;
-    const rule = 'has an apostrophe before a formula, as a CSV result writes it: remove the apostrophe';
-    problems.push({ code: 'escaped_id', field: row.header.nameOf([column]), rule, value: shownValue(cell) });
+    const rule =
+      'has an apostrophe before a formula, as a CSV result writes it: remove the apostrophe';
+    problems.push({
+      code: 'escaped_id',
+      field: row.header.nameOf([column]),
+      rule,
+      value: shownValue(cell),
+    });
   }
 }
 
@@ -253,7 +301,12 @@ function lineOf(
     line[column] = isNumber ? Number(cell) : cell;
     if (!isNumber) {
       const rule = 'must be a whole number, written in digits only';
-      problems.push({ code: 'invalid_field', field: nameOf([column]), rule, value: shownValue(cell) });
+      problems.push({
+        code: 'invalid_field',
+        field: nameOf([column]),
+        rule,
+        value: shownValue(cell),
+      });
     }
   }
   const extra = header.extra
@@ -263,17 +316,20 @@ function lineOf(
   const named = cellOf(row, 'sku');
   // An empty cell in a column of quantities is a mistake: the quantity would be a guess.
   const otherwise = header.known.has('quantity') ? undefined : 1;
-  if (named !== undefined && skus !== null) addSku(line, named, { nameOf, skus, otherwise }, problems);
+  if (named !== undefined && skus !== null)
+    addSku(line, named, { nameOf, skus, otherwise }, problems);
   line['type'] ??= impliedType(line);
   const { type } = line;
-  if (otherwise !== undefined && (type === 'gift_card_order' || type === 'esim_order')) line['quantity'] ??= otherwise;
-  if (type === undefined && named === undefined) problems.push(nothingNamed(line, nameOf, skus !== null));
+  if (otherwise !== undefined && (type === 'gift_card_order' || type === 'esim_order'))
+    line['quantity'] ??= otherwise;
+  if (type === undefined && named === undefined)
+    problems.push(nothingNamed(line, nameOf, skus !== null));
   return line;
 }
 
 /**
- * Adds what the SKU map says about a row. One item in the cart may stand for several units; a top-up is for one eSIM, once. A
- * cancel buys nothing, so its SKU is only carried.
+ * Adds what the SKU map says about a row. One item in the cart may stand for several units; a
+ * top-up is for one eSIM, once. A cancel buys nothing, so its SKU is only carried.
  */
 function addSku(
   line: Record<string, unknown>,
@@ -281,7 +337,12 @@ function addSku(
   { nameOf, skus, otherwise }: { nameOf: FieldNames; skus: SkuMap; otherwise: number | undefined },
   problems: Problem[],
 ): void {
-  const problem = (field: string, rule: string, code = 'invalid_field', value: unknown = line[field]): void => {
+  const problem = (
+    field: string,
+    rule: string,
+    code = 'invalid_field',
+    value: unknown = line[field],
+  ): void => {
     problems.push({ code, field: nameOf([field]), rule, value: shownValue(value) });
   };
   const carried = isObject(line['extra']) ? line['extra'] : {};
@@ -291,7 +352,12 @@ function addSku(
   }
   const twice = ['variant', 'plan'].find((column) => line[column] !== undefined);
   if (twice !== undefined)
-    problem('sku', `names a product, and so does ${nameOf([twice])}: fill one of them`, undefined, named);
+    problem(
+      'sku',
+      `names a product, and so does ${nameOf([twice])}: fill one of them`,
+      undefined,
+      named,
+    );
   const sku = skus.get(named);
   if (sku === undefined) {
     const near = skus.near(named);
@@ -309,13 +375,21 @@ function addSku(
     const rule = 'must be 1 for a top-up: a person must decide about several top-ups of one eSIM';
     problem('quantity', rule, 'repeated_topup');
   }
-  Object.assign(line, productOfSku(sku), { extra: { ...carried, sku: named, shop_quantity: String(quantity) } });
+  Object.assign(line, productOfSku(sku), {
+    extra: { ...carried, sku: named, shop_quantity: String(quantity) },
+  });
   if (isTopup) delete line['quantity'];
   else line['quantity'] = typeof quantity === 'number' ? quantity * sku.quantity : quantity;
 }
 
-function nothingNamed(line: Readonly<Record<string, unknown>>, nameOf: FieldNames, bySku: boolean): Problem {
-  const products = ['variant', 'plan', ...(bySku ? ['sku'] : [])].map((column) => nameOf([column])).join(' or ');
+function nothingNamed(
+  line: Readonly<Record<string, unknown>>,
+  nameOf: FieldNames,
+  bySku: boolean,
+): Problem {
+  const products = ['variant', 'plan', ...(bySku ? ['sku'] : [])]
+    .map((column) => nameOf([column]))
+    .join(' or ');
   const rule =
     line['iccid'] === undefined
       ? `is required, or ${products}, which says it`

@@ -18,14 +18,17 @@ interface Words {
   readonly parts: readonly string[];
 }
 
-const simple = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+const simple = (text: string): string =>
+  text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 const joined = (text: string): string => simple(text).replaceAll(/[^\p{L}\p{N}]+/gu, '');
 
 let known: ReadonlyMap<Meaning, Words> | undefined;
 
 function readWords(): ReadonlyMap<Meaning, Words> {
   const file = join(import.meta.dirname, '../../../config/column-words.yaml');
-  const lists: Record<Meaning, Record<'words' | 'parts', readonly unknown[]>> = parse(readFileSync(file, 'utf8'));
+  const lists: Record<Meaning, Record<'words' | 'parts', readonly unknown[]>> = parse(
+    readFileSync(file, 'utf8'),
+  );
   return new Map(
     meanings.map((meaning) => {
       const { words, parts } = lists[meaning];

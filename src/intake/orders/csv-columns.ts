@@ -10,7 +10,10 @@ export interface CsvHeader {
   readonly width: number;
   readonly delimiter: string;
   readonly known: ReadonlyMap<CsvColumn, number>;
-  /** Columns that are carried through to the result; not those that a CSV result adds, which may have codes in them. */
+  /**
+   * Columns that are carried through to the result; not those that a CSV result adds, which may
+   * have codes in them.
+   */
   readonly extra: readonly { readonly name: string; readonly index: number }[];
   /** Columns without a name: their cells must be empty. */
   readonly unnamed: readonly number[];
@@ -22,7 +25,10 @@ export interface CsvHeader {
 
 type ColumnRules = Pick<ParseOptions, 'columns' | 'skus' | 'currency' | 'format'>;
 
-/** Finds the columns of a header; case, spaces, `_` and `-` do not count. Throws DocumentError with every mistake. */
+/**
+ * Finds the columns of a header; case, spaces, `_` and `-` do not count. Throws DocumentError with
+ * every mistake.
+ */
 export function readCsvHeader(
   cells: readonly string[],
   rules: ColumnRules,
@@ -57,14 +63,30 @@ export function readCsvHeader(
 /** A message is one line of a log; all mistakes are listed beside it. */
 const messageLimit = 260;
 
-function mistakenHeader(mistakes: readonly HeaderMistake[], names: readonly string[], line: number): DocumentError {
+function mistakenHeader(
+  mistakes: readonly HeaderMistake[],
+  names: readonly string[],
+  line: number,
+): DocumentError {
   const all = mistakes.map(({ message }) => message).join(' ');
   const [first = { code: '', message: '', hint }] = mistakes;
   const more = mistakes.length - 1;
   const others = ` There ${more === 1 ? 'is 1 more mistake' : `are ${more} more mistakes`}.`;
-  const message = all.length <= messageLimit ? all : first.message.slice(0, messageLimit) + (more === 0 ? '' : others);
-  const listed = mistakes.map((mistake) => ({ line, code: mistake.code, message: mistake.message }));
-  return new DocumentError(first.code, message, { line, hint: first.hint, mistakes: listed, columns: names });
+  const message =
+    all.length <= messageLimit
+      ? all
+      : first.message.slice(0, messageLimit) + (more === 0 ? '' : others);
+  const listed = mistakes.map((mistake) => ({
+    line,
+    code: mistake.code,
+    message: mistake.message,
+  }));
+  return new DocumentError(first.code, message, {
+    line,
+    hint: first.hint,
+    mistakes: listed,
+    columns: names,
+  });
 }
 
 /** How many of these names are known: by it the separator of a file is found. */
@@ -74,11 +96,14 @@ export function countKnownNames(names: readonly string[], rules: ColumnRules): n
 }
 
 const columnLimit = 500;
-export const headerExample = 'The first line names the columns, for example: order_id,variant,currency';
-const restOfFile = '. If this is the rest of a file: send all, under a name that ends in .tmp until it is complete.';
+export const headerExample =
+  'The first line names the columns, for example: order_id,variant,currency';
+const restOfFile =
+  '. If this is the rest of a file: send all, under a name that ends in .tmp until it is complete.';
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
-const nameIn = (rules: ColumnRules, column: CsvColumn): string => namesOf(rules, column)?.[0] ?? column;
+const nameIn = (rules: ColumnRules, column: CsvColumn): string =>
+  namesOf(rules, column)?.[0] ?? column;
 
 /** The names that a column may have, the best one first; null: the file does not have it. */
 function namesOf({ columns, format }: ColumnRules, column: CsvColumn): readonly string[] | null {
@@ -89,7 +114,9 @@ function namesOf({ columns, format }: ColumnRules, column: CsvColumn): readonly 
 
 /** The place of the first of these columns that a file has. */
 export function placeOf(names: readonly string[], wanted: readonly string[]): number | null {
-  const found = wanted.map((one) => names.findIndex((name) => name !== '' && plainName(name) === plainName(one)));
+  const found = wanted.map((one) =>
+    names.findIndex((name) => name !== '' && plainName(name) === plainName(one)),
+  );
   return found.find((index) => index >= 0) ?? null;
 }
 
@@ -109,7 +136,10 @@ const abbreviations: Readonly<Record<string, CsvColumn>> = {
   cur: 'currency',
 };
 
-/** The columns that a file may have, by the plain form of their names. A name that the configuration gives comes first. */
+/**
+ * The columns that a file may have, by the plain form of their names. A name that the configuration
+ * gives comes first.
+ */
 function knownNames(rules: ColumnRules, names: readonly string[]): ReadonlyMap<string, CsvColumn> {
   const { columns, skus } = rules;
   const byUse = csvColumns.toSorted(
@@ -127,7 +157,9 @@ function knownNames(rules: ColumnRules, names: readonly string[]): ReadonlyMap<s
 
 type HeaderMistake = Omit<DocumentMistake, 'line'> & { readonly hint: string };
 
-/** Where a file lacks these, a default takes their place: never while another column may be meant. */
+/**
+ * Where a file lacks these, a default takes their place: never while another column may be meant.
+ */
 const unclearColumns = ['quantity', 'currency', 'line_id'] as const;
 const otherwise: Readonly<Record<(typeof unclearColumns)[number], string>> = {
   quantity: 'each row is for one',
@@ -136,7 +168,10 @@ const otherwise: Readonly<Record<(typeof unclearColumns)[number], string>> = {
 };
 
 /** The file has a column that may be one of ours, and nobody said which. */
-export function unclearColumn(column: (typeof unclearColumns)[number], name: string): HeaderMistake {
+export function unclearColumn(
+  column: (typeof unclearColumns)[number],
+  name: string,
+): HeaderMistake {
   const message = `The column ${shown(name)} may be the ${column} of each row.`;
   const isIt = `Set intake.folders[].columns to { ${column}: ${shown(name)} } if it is`;
   return {
@@ -146,7 +181,8 @@ export function unclearColumn(column: (typeof unclearColumns)[number], name: str
   };
 }
 
-export const saysPaid = (name: string): boolean => mayMean('payment', name) && !mayMean('other_status', name);
+export const saysPaid = (name: string): boolean =>
+  mayMean('payment', name) && !mayMean('other_status', name);
 
 function paymentColumn(name: string): HeaderMistake {
   const message = `The column ${shown(name)} seems to say whether an order is paid, cancelled or refunded.`;
@@ -169,7 +205,8 @@ class FoundColumns {
     this.#placeRules();
     for (const [index, name] of names.entries()) this.#place(index, columns.get(plainName(name)));
     for (const [index, name] of names.entries())
-      if (name !== '' && !this.isKnown(index) && !isCsvResultColumn(name)) this.#checkOther(name, index, columns);
+      if (name !== '' && !this.isKnown(index) && !isCsvResultColumn(name))
+        this.#checkOther(name, index, columns);
     // Then it is no header, and its cells say nothing about one.
     if (this.known.size === 0) this.mistakes.length = 0;
     this.#checkMissing();
@@ -181,7 +218,11 @@ class FoundColumns {
       if (index !== null) this.rules.push({ name: this.#names[index] ?? '', index, rule });
       else if (!rule.isOptional) {
         const message = `The header lacks ${shown(rule.columns[0] ?? '')}, by which the rows are chosen that are to be bought.`;
-        this.#add('missing_column', message, 'Add the column, or correct `only` or `format` of the folder.');
+        this.#add(
+          'missing_column',
+          message,
+          'Add the column, or correct `only` or `format` of the folder.',
+        );
       }
     }
   }
@@ -202,11 +243,17 @@ class FoundColumns {
       return;
     }
     const [one = '', other = ''] = [this.#names[first], this.#names[index]];
-    const both = one === other ? `${shown(one)} twice` : `${shown(one)} and ${shown(other)}, which are the same column`;
+    const both =
+      one === other
+        ? `${shown(one)} twice`
+        : `${shown(one)} and ${shown(other)}, which are the same column`;
     this.#add('duplicate_column', `The header names ${both}.`);
   }
 
-  /** A mistyped column would otherwise be carried through as an unknown one, and its cells would have no effect. */
+  /**
+   * A mistyped column would otherwise be carried through as an unknown one, and its cells would
+   * have no effect.
+   */
   #checkOther(name: string, index: number, columns: ReadonlyMap<string, CsvColumn>): void {
     if (columns.has(plainName(name))) return;
     if (this.#names.indexOf(name) !== index) {
@@ -219,21 +266,30 @@ class FoundColumns {
     }
     const { columns: mapping, format } = this.#rules;
     const replaced = csvColumns.find((column) => plainName(column) === plainName(name));
-    if (replaced !== undefined && (mapping[replaced] !== undefined || format.columns[replaced] !== undefined)) {
+    if (
+      replaced !== undefined &&
+      (mapping[replaced] !== undefined || format.columns[replaced] !== undefined)
+    ) {
       const named = mapping[replaced];
       // It has something else under our name.
       if (typeof named !== 'string') return;
       const message = `The header has ${shown(name)}, but the configuration says that the column ${replaced} is called ${shown(named)}.`;
-      this.#add('unknown_column', message, 'Correct the header, or intake.folders[].columns in the configuration.');
+      this.#add(
+        'unknown_column',
+        message,
+        'Correct the header, or intake.folders[].columns in the configuration.',
+      );
       return;
     }
     // A format names every column of its shop that decides anything.
     if (Object.keys(format.columns).length > 0) return;
     const meant = this.#meant(name, columns);
     if (meant === undefined) {
-      if (saysPaid(name) && !this.rules.some((rule) => rule.index === index)) this.mistakes.push(paymentColumn(name));
+      if (saysPaid(name) && !this.rules.some((rule) => rule.index === index))
+        this.mistakes.push(paymentColumn(name));
       const unclear = unclearColumns.find(
-        (column) => !this.known.has(column) && mapping[column] === undefined && mayMean(column, name),
+        (column) =>
+          !this.known.has(column) && mapping[column] === undefined && mayMean(column, name),
       );
       if (unclear !== undefined) this.mistakes.push(unclearColumn(unclear, name));
       return;
@@ -254,24 +310,38 @@ class FoundColumns {
     return nearest === undefined ? undefined : absent.get(nearest);
   }
 
-  /** Only columns without which no row can be bought are missed here: `RowChecker` asks for what a row lacks. */
+  /**
+   * Only columns without which no row can be bought are missed here: `RowChecker` asks for what a
+   * row lacks.
+   */
   #checkMissing(): void {
     const { columns: mapping, skus, currency, format } = this.#rules;
     const has = (column: CsvColumn): boolean => this.known.has(column);
     // The exports of a shop always have it: without it, each row would be for one.
     const isOfFormat = (column: CsvColumn): boolean =>
-      column === 'quantity' && mapping[column] === undefined && Array.isArray(format.columns[column]);
+      column === 'quantity' &&
+      mapping[column] === undefined &&
+      Array.isArray(format.columns[column]);
     const given = csvColumns.filter(
       (column) => (typeof mapping[column] === 'string' || isOfFormat(column)) && !has(column),
     );
     const missing = given.map((column) => nameIn(this.#rules, column).slice(0, 100));
     if (!has('order_id') && !given.includes('order_id')) missing.push('order_id');
     if (!productColumns.some(has)) {
-      const names = skus === null ? 'variant or plan; sku needs intake.folders[].sku_map' : 'variant, plan or sku';
+      const names =
+        skus === null
+          ? 'variant or plan; sku needs intake.folders[].sku_map'
+          : 'variant, plan or sku';
       missing.push(`a product (${names})`);
     }
     // A cancel charges no balance, and the SKU map may name one.
-    if (!has('currency') && currency === null && !has('sku') && !has('type') && !given.includes('currency')) {
+    if (
+      !has('currency') &&
+      currency === null &&
+      !has('sku') &&
+      !has('type') &&
+      !given.includes('currency')
+    ) {
       missing.push('currency (or set intake.folders[].currency)');
     }
     if (missing.length === 0) return;
@@ -287,6 +357,10 @@ class FoundColumns {
       ? 'The separator seems to be "|": add a first line "sep=|".'
       : `Add the column, or name it in the configuration under intake.folders[].columns${this.known.size > 0 ? '.' : restOfFile}`;
     const found = filled.slice(0, 8).map(shown).join(', ').slice(0, 120);
-    this.#add('missing_column', `The header lacks ${missing.join(', ')}. It has ${found}.`, whatToDo);
+    this.#add(
+      'missing_column',
+      `The header lacks ${missing.join(', ')}. It has ${found}.`,
+      whatToDo,
+    );
   }
 }

@@ -16,9 +16,10 @@ export interface CsvRow extends CsvRecord {
 }
 
 /**
- * Reads the rows of a CSV document and yields several at a time: a header, then one order line in each row. The
- * separator is the character that a first line `sep=;` names, else it is found by the header; lines end in LF, CRLF or CR.
- * Rows of empty cells are skipped: spreadsheets leave them behind. Throws DocumentError when nobody can say where the rows are.
+ * Reads the rows of a CSV document and yields several at a time: a header, then one order line in
+ * each row. The separator is the character that a first line `sep=;` names, else it is found by the
+ * header; lines end in LF, CRLF or CR. Rows of empty cells are skipped: spreadsheets leave them
+ * behind. Throws DocumentError when nobody can say where the rows are.
  */
 export async function* csvRows(
   pieces: AsyncIterable<Buffer>,
@@ -26,7 +27,11 @@ export async function* csvRows(
 ): AsyncGenerator<readonly CsvRow[]> {
   const { delimiter, firstLine, rest } = await readDialect(pieces, options);
   let header: CsvHeader | null = null;
-  for await (const records of csvRecords(rest, { delimiter, firstLine, rowBytes: options.limits.rowBytes })) {
+  for await (const records of csvRecords(rest, {
+    delimiter,
+    firstLine,
+    rowBytes: options.limits.rowBytes,
+  })) {
     const rows: CsvRow[] = [];
     for (const { cells, lineNumber } of records) {
       if (isBlankRecord(cells)) continue;
@@ -55,7 +60,10 @@ function linesOf(cells: readonly string[]): number {
 export const isBlankRecord = (cells: readonly string[]): boolean =>
   cells.every((cell) => cell === '' || cell.replaceAll('\x1a', '').trim() === '');
 
-/** Whether the row has as many cells as the header has columns. If the last row has not, the file may be cut off. */
+/**
+ * Whether the row has as many cells as the header has columns. If the last row has not, the file
+ * may be cut off.
+ */
 export function isWholeRow(row: CsvRow): boolean {
   return row.cells.length === row.header.width;
 }
@@ -70,7 +78,10 @@ function hasFilledLine(text: string): boolean {
   return start >= 0 && /[\n\r]/.test(text.slice(start));
 }
 
-/** The separator that a line `sep=;` names, else the one that finds most known names; `rest` is without that line. */
+/**
+ * The separator that a line `sep=;` names, else the one that finds most known names; `rest` is
+ * without that line.
+ */
 async function readDialect(
   pieces: AsyncIterable<Buffer>,
   options: ParseOptions,
@@ -89,27 +100,43 @@ async function readDialect(
   rejectHtml(text);
   const match = /^"?sep=([,;\t|])"?(\r\n|\n|\r|$)/i.exec(text);
   if (match?.[1] !== undefined) {
-    return { delimiter: match[1], firstLine: 1, rest: piecesFrom(begin.subarray(match[0].length), iterator) };
+    return {
+      delimiter: match[1],
+      firstLine: 1,
+      rest: piecesFrom(begin.subarray(match[0].length), iterator),
+    };
   }
   if (/^"?sep=/i.test(text)) {
-    throw new DocumentError('bad_separator', 'The first line begins with "sep=" but names no known separator.', {
-      line: 1,
-      hint: 'Use a comma, a semicolon, a tab or "|", alone on that line.',
-    });
+    throw new DocumentError(
+      'bad_separator',
+      'The first line begins with "sep=" but names no known separator.',
+      {
+        line: 1,
+        hint: 'Use a comma, a semicolon, a tab or "|", alone on that line.',
+      },
+    );
   }
-  return { delimiter: separatorOf(headerIn(text), options), firstLine: 0, rest: piecesFrom(begin, iterator) };
+  return {
+    delimiter: separatorOf(headerIn(text), options),
+    firstLine: 0,
+    rest: piecesFrom(begin, iterator),
+  };
 }
 
 async function* piecesFrom(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   try {
     if (first.length > 0) yield first;
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next())
+      yield next.value;
   } finally {
     await iterator.return?.();
   }
 }
 
-/** The line of the first character that is neither a space, a separator nor a quote: the header, in most files the first line. */
+/**
+ * The line of the first character that is neither a space, a separator nor a quote: the header, in
+ * most files the first line.
+ */
 function headerIn(text: string): string {
   const filled = text.search(/[^\s,;"]/);
   const start = Math.max(text.lastIndexOf('\n', filled), text.lastIndexOf('\r', filled)) + 1;
@@ -137,8 +164,8 @@ interface CsvDialect {
 }
 
 /**
- * Splits UTF-8 text into records and yields several at a time; lines end in LF, CRLF or CR. A quote at a wrong place is a part
- * of its cell. Throws DocumentError.
+ * Splits UTF-8 text into records and yields several at a time; lines end in LF, CRLF or CR. A quote
+ * at a wrong place is a part of its cell. Throws DocumentError.
  */
 export async function* csvRecords(
   pieces: AsyncIterable<Buffer>,
@@ -173,7 +200,8 @@ export async function* csvRecords(
   for await (const first of parser as AsyncIterable<string[]>) {
     // A piece has hundreds of records: to await each of them would cost as much as to parse it.
     const records = [recordOf(first)];
-    for (let more: unknown = parser.read(); isRecord(more); more = parser.read()) records.push(recordOf(more));
+    for (let more: unknown = parser.read(); isRecord(more); more = parser.read())
+      records.push(recordOf(more));
     yield records;
   }
   for (const error of errors) throw explained(error, lineNumber, dialect);
@@ -185,10 +213,14 @@ const isRecord = (value: unknown): value is string[] => Array.isArray(value);
 /** `line`: where the record begins that could not be read. */
 function explained(error: CsvError, line: number, { rowBytes }: CsvDialect): Error {
   if (error.code === 'CSV_MAX_RECORD_SIZE') {
-    return new DocumentError('line_too_long', `Line ${line}: the row is longer than ${rowBytes} bytes.`, {
-      line,
-      hint: 'Look for a quote on that line that is never closed.',
-    });
+    return new DocumentError(
+      'line_too_long',
+      `Line ${line}: the row is longer than ${rowBytes} bytes.`,
+      {
+        line,
+        hint: 'Look for a quote on that line that is never closed.',
+      },
+    );
   }
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') {
     return new DocumentError('unclosed_quote', `Line ${line}: a quote opens and is never closed.`, {

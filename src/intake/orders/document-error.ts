@@ -6,7 +6,10 @@ export interface DocumentMistake {
   readonly message: string;
 }
 
-/** Why nothing of a document is bought, for its sender: what is wrong, where, and in `hint` what to do. */
+/**
+ * Why nothing of a document is bought, for its sender: what is wrong, where, and in `hint` what to
+ * do.
+ */
 export class DocumentError extends OrderSyncError {
   /** A stable name of the rule, for example `too_large`. */
   readonly documentCode: string;
@@ -21,7 +24,9 @@ export class DocumentError extends OrderSyncError {
   constructor(
     documentCode: string,
     message: string,
-    place: Partial<Pick<DocumentError, 'line' | 'byte' | 'mistakes' | 'columns' | 'isUnfinished'>> & { hint: string },
+    place: Partial<
+      Pick<DocumentError, 'line' | 'byte' | 'mistakes' | 'columns' | 'isUnfinished'>
+    > & { hint: string },
   ) {
     super('INVALID_INPUT', message, { hint: place.hint });
     this.name = 'DocumentError';
@@ -34,7 +39,10 @@ export class DocumentError extends OrderSyncError {
   }
 }
 
-/** Throws when a text begins as a web page: a program that asked for an export may have got a sign-in or error page. */
+/**
+ * Throws when a text begins as a web page: a program that asked for an export may have got a
+ * sign-in or error page.
+ */
 export function rejectHtml(text: string): void {
   if (!/^\s*<(?:!doctype|html|head|body|table|meta|\?xml)\b/i.test(text)) return;
   throw new DocumentError('html_document', 'The file is an HTML or XML document, not orders.', {

@@ -5,7 +5,9 @@ import type { ParseLimits } from './settings.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
 import { utf8Pieces } from './utf8-text.ts';
 
-/** Reads a whole JSON document, one order or an array of them, into memory. Throws DocumentError. */
+/**
+ * Reads a whole JSON document, one order or an array of them, into memory. Throws DocumentError.
+ */
 export async function readJsonDocument(
   parts: AsyncIterable<Uint8Array>,
   limits: ParseLimits,
@@ -37,9 +39,13 @@ export function noOrders(): DocumentError {
 }
 
 export function tooLargeForJson(limits: ParseLimits): DocumentError {
-  return new DocumentError('too_large', `A JSON document may have at most ${limits.jsonBytes} bytes.`, {
-    hint: 'Send it as NDJSON (one order on each line, .ndjson) or CSV: those are read as a stream.',
-  });
+  return new DocumentError(
+    'too_large',
+    `A JSON document may have at most ${limits.jsonBytes} bytes.`,
+    {
+      hint: 'Send it as NDJSON (one order on each line, .ndjson) or CSV: those are read as a stream.',
+    },
+  );
 }
 
 function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
@@ -53,7 +59,12 @@ function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
     return document.map((order: unknown, index) => {
       // A value that is no object has no line of its own: it gets that of the order before it.
       const orderLine = (line = lineOf(order) ?? line);
-      return { value: order, path: [index], findings, lineNumberOf: (value) => lineOf(value) ?? orderLine };
+      return {
+        value: order,
+        path: [index],
+        findings,
+        lineNumberOf: (value) => lineOf(value) ?? orderLine,
+      };
     });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
@@ -78,8 +89,14 @@ export interface TextLine {
   readonly ended: boolean;
 }
 
-/** Yields the lines of an NDJSON document that are not blank. Throws DocumentError on a line that is too long. */
-export async function* ndjsonLines(pieces: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<TextLine> {
+/**
+ * Yields the lines of an NDJSON document that are not blank. Throws DocumentError on a line that is
+ * too long.
+ */
+export async function* ndjsonLines(
+  pieces: AsyncIterable<Buffer>,
+  maxBytes: number,
+): AsyncGenerator<TextLine> {
   let rest: Buffer = Buffer.alloc(0);
   let number = 1;
   const checked = (bytes: Buffer): string => {

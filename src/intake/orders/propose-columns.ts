@@ -4,15 +4,21 @@ import { shopFormats } from './csv-formats.ts';
 
 const mapped = ['order_id', 'quantity', 'currency', 'line_id', 'sku'] as const;
 
-/** Lines of the configuration by which a file with these columns may be read; empty: nothing is like what we know. */
+/**
+ * Lines of the configuration by which a file with these columns may be read; empty: nothing is like
+ * what we know.
+ */
 export function proposalFor(columns: readonly string[]): readonly string[] {
   const names = columns.filter((name) => name !== '');
-  const has = (wanted: readonly string[] | null | undefined): boolean => placeOf(names, wanted ?? []) !== null;
+  const has = (wanted: readonly string[] | null | undefined): boolean =>
+    placeOf(names, wanted ?? []) !== null;
   for (const [name, { columns: known, rules }] of shopFormats()) {
     const isWhole = has(known.order_id) && has(known.sku) && has(known.quantity);
     const required = rules.filter(({ isOptional }) => !isOptional);
     const found =
-      required.length > 0 ? required.every((rule) => has(rule.columns)) : rules.some((rule) => has(rule.columns));
+      required.length > 0
+        ? required.every((rule) => has(rule.columns))
+        : rules.some((rule) => has(rule.columns));
     if (isWhole && found) return [`format: ${name}`];
   }
   const left = new Set(names);
@@ -26,6 +32,8 @@ export function proposalFor(columns: readonly string[]): readonly string[] {
   const only = names.filter(saysPaid).map((name) => `${JSON.stringify(name)}: [paid]`);
   return [
     ...(pairs.length > 0 ? [`columns: { ${pairs.join(', ')} }`] : []),
-    ...(only.length > 0 ? [`only: { ${only.join(', ')} } # with the texts that paid rows have there`] : []),
+    ...(only.length > 0
+      ? [`only: { ${only.join(', ')} } # with the texts that paid rows have there`]
+      : []),
   ];
 }

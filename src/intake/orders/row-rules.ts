@@ -21,8 +21,14 @@ export interface PlacedRule {
 const fits = (values: readonly string[], cell: string): boolean =>
   values.some((value) => (value === '*' ? cell !== '' : value.trim().toLowerCase() === cell));
 
-/** Whether a row is bought by what it says about its payment; a problem: nobody has said what its text means. */
-export function judgeRow(rules: readonly PlacedRule[], cells: readonly string[]): 'bought' | 'skipped' | Problem {
+/**
+ * Whether a row is bought by what it says about its payment; a problem: nobody has said what its
+ * text means.
+ */
+export function judgeRow(
+  rules: readonly PlacedRule[],
+  cells: readonly string[],
+): 'bought' | 'skipped' | Problem {
   let problem: Problem | null = null;
   for (const { name, index, rule } of rules) {
     const value = cells[index]?.trim() ?? '';

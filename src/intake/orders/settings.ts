@@ -1,7 +1,10 @@
 import type { SkuMap } from '../../core/order/sku-map.ts';
 import type { RowRule } from './row-rules.ts';
 
-/** The columns of a CSV order file that the worker reads; all others are carried through to the result. */
+/**
+ * The columns of a CSV order file that the worker reads; all others are carried through to the
+ * result.
+ */
 export const csvColumns = [
   'order_id',
   'line_id',
@@ -19,12 +22,19 @@ export const csvColumns = [
 export type CsvColumn = (typeof csvColumns)[number];
 
 /** The form in which names of columns are compared. */
-export const plainName = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '') || name;
+export const plainName = (name: string): string =>
+  name.toLowerCase().replace(/[\s_-]+/g, '') || name;
 
-/** The shop's names for these columns; a file must have each. `null`: its files do not have the column. */
+/**
+ * The shop's names for these columns; a file must have each. `null`: its files do not have the
+ * column.
+ */
 export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
 
-/** Which rows are bought, by the configuration: the texts of a column, or null where it says nothing about payment. */
+/**
+ * Which rows are bought, by the configuration: the texts of a column, or null where it says nothing
+ * about payment.
+ */
 export type Only = Readonly<Record<string, readonly string[] | null>>;
 
 /** How the exports of a shop are read. */
@@ -34,7 +44,10 @@ export interface CsvFormat {
   readonly rules: readonly RowRule[];
   /** Columns that only the first row of an order has. */
   readonly inherited: readonly string[];
-  /** A row has no id of its own: it is known by its SKU within its order, and several with one SKU by their number. */
+  /**
+   * A row has no id of its own: it is known by its SKU within its order, and several with one SKU
+   * by their number.
+   */
   readonly lineIdIsSku: boolean;
 }
 
@@ -65,7 +78,10 @@ export interface ParseOptions {
   readonly limits: ParseLimits;
   readonly columns: ColumnMapping;
   readonly format: CsvFormat;
-  /** `ignore`: a row with a SKU that the map lacks is about other goods, unless the map has one that is near. */
+  /**
+   * `ignore`: a row with a SKU that the map lacks is about other goods, unless the map has one that
+   * is near.
+   */
   readonly unmatched: 'review' | 'ignore';
   readonly allowMangledIds: boolean;
   /** The SKU map of a CSV document; null: a column `sku` is carried through. */

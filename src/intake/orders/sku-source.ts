@@ -12,8 +12,15 @@ export interface SkuSource {
 /** Throws CONFIG_INVALID when the file cannot be used. */
 export type OpenSkuMap = (path: string) => SkuSource;
 
-/** Adds the rules and deadline of its SKU; those of the order count first. `wait_h` counts from `nowMs`, a wall time. */
-export function withSkuRules<Line extends AcceptableLine>(line: Line, skus: SkuMap | null, nowMs: number): Line {
+/**
+ * Adds the rules and deadline of its SKU; those of the order count first. `wait_h` counts from
+ * `nowMs`, a wall time.
+ */
+export function withSkuRules<Line extends AcceptableLine>(
+  line: Line,
+  skus: SkuMap | null,
+  nowMs: number,
+): Line {
   const sku = skus?.get(line.extra['sku'] ?? '');
   // A line in the worker's own format may carry the SKU of another thing.
   if (sku?.type !== line.operation) return line;

@@ -1,7 +1,8 @@
 /**
- * A JSON reader for documents that spend money. It accepts the same texts as JSON.parse, and reports what JSON.parse
- * hides: duplicate keys (the last one wins), numbers that lose digits, `__proto__`, lone surrogates. Each finding has
- * its place, so that only the line that contains it is rejected; a syntax error ends the reading.
+ * A JSON reader for documents that spend money. It accepts the same texts as JSON.parse, and
+ * reports what JSON.parse hides: duplicate keys (the last one wins), numbers that lose digits,
+ * `__proto__`, lone surrogates. Each finding has its place, so that only the line that contains it
+ * is rejected; a syntax error ends the reading.
  */
 export interface StrictJson {
   readonly value: unknown;
@@ -32,11 +33,17 @@ export class JsonSyntaxError extends Error {
 
 /** RFC 6901: the place of a value in a document. */
 export function jsonPointer(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return path
+    .map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('');
 }
 
 /** Reads one JSON value, whose objects may have so many names. Throws JsonSyntaxError. */
-export function parseStrictJson(text: string, maxDepth: number, maxNames = Number.POSITIVE_INFINITY): StrictJson {
+export function parseStrictJson(
+  text: string,
+  maxDepth: number,
+  maxNames = Number.POSITIVE_INFINITY,
+): StrictJson {
   const reader = new Reader(text, maxDepth, maxNames);
   const value = reader.document();
   return { value, findings: reader.findings, lineOf: (found) => reader.lines.get(found) ?? null };
@@ -44,7 +51,9 @@ export function parseStrictJson(text: string, maxDepth: number, maxNames = Numbe
 
 const findingsLimit = 1000;
 const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const words = new Map([true, false, null].map((value) => [String(value).charAt(0), { text: String(value), value }]));
+const words = new Map(
+  [true, false, null].map((value) => [String(value).charAt(0), { text: String(value), value }]),
+);
 const unknownEscape = /\\(?!["/bfnrt]|u[0-9a-fA-F]{4})/;
 
 class Reader {
@@ -66,7 +75,8 @@ class Reader {
   document(): unknown {
     const value = this.#value(0);
     this.#skipSpace();
-    if (this.#at < this.#text.length) this.#fail(`unexpected ${this.#met()} after the end of the document`);
+    if (this.#at < this.#text.length)
+      this.#fail(`unexpected ${this.#met()} after the end of the document`);
     return value;
   }
 
@@ -76,12 +86,15 @@ class Reader {
 
   #met(): string {
     const point = this.#text.codePointAt(this.#at);
-    return point === undefined ? 'the end of the text' : JSON.stringify(String.fromCodePoint(point));
+    return point === undefined
+      ? 'the end of the text'
+      : JSON.stringify(String.fromCodePoint(point));
   }
 
   #find(code: JsonFinding['code'], rule: string, value: string, key?: string): void {
     // None may be left out: an order whose finding is missing would look correct.
-    if (this.findings.length >= findingsLimit) this.#fail(`more than ${findingsLimit} mistakes: ${key ?? ''} ${rule}`);
+    if (this.findings.length >= findingsLimit)
+      this.#fail(`more than ${findingsLimit} mistakes: ${key ?? ''} ${rule}`);
     const path = key === undefined ? [...this.#path] : [...this.#path, key];
     this.findings.push({ code, path, rule, value });
   }
@@ -103,7 +116,8 @@ class Reader {
     if (begin === '"') return this.#string();
     const word = words.get(begin);
     if (word === undefined) return this.#number();
-    if (!this.#text.startsWith(word.text, this.#at)) this.#fail(`expected a value, met ${this.#met()}`);
+    if (!this.#text.startsWith(word.text, this.#at))
+      this.#fail(`expected a value, met ${this.#met()}`);
     this.#at += word.text.length;
     return word.value;
   }
@@ -111,7 +125,11 @@ class Reader {
   /** Steps into an object or an array. True when it is empty; then also out of it. */
   #enter(depth: number, close: string): boolean {
     if (depth > this.#maxDepth)
-      throw new JsonSyntaxError(`more than ${this.#maxDepth} nested objects and arrays`, this.#at, 'too_deep');
+      throw new JsonSyntaxError(
+        `more than ${this.#maxDepth} nested objects and arrays`,
+        this.#at,
+        'too_deep',
+      );
     this.#at += 1;
     this.#skipSpace();
     if (this.#text[this.#at] !== close) return false;
@@ -123,7 +141,8 @@ class Reader {
   #hasNext(close: string): boolean {
     this.#skipSpace();
     const next = this.#text[this.#at];
-    if (next !== ',' && next !== close) this.#fail(`expected "," or "${close}", met ${this.#met()}`);
+    if (next !== ',' && next !== close)
+      this.#fail(`expected "," or "${close}", met ${this.#met()}`);
     this.#at += 1;
     return next === ',';
   }
@@ -137,13 +156,15 @@ class Reader {
       this.#skipSpace();
       names += 1;
       if (names > this.#maxNames) this.#fail(`more than ${this.#maxNames} names in one object`);
-      if (this.#text[this.#at] !== '"') this.#fail(`expected a name in double quotes, met ${this.#met()}`);
+      if (this.#text[this.#at] !== '"')
+        this.#fail(`expected a name in double quotes, met ${this.#met()}`);
       const key = this.#string();
       this.#skipSpace();
       if (this.#text[this.#at] !== ':') this.#fail(`expected ":", met ${this.#met()}`);
       this.#at += 1;
       if (key === '__proto__') this.#find('reserved_key', 'must not be used as a name', key, key);
-      else if (Object.hasOwn(object, key)) this.#find('duplicate_key', 'is given twice in the same object', key, key);
+      else if (Object.hasOwn(object, key))
+        this.#find('duplicate_key', 'is given twice in the same object', key, key);
       this.#path.push(key);
       const value = this.#value(depth);
       this.#path.pop();
@@ -179,12 +200,14 @@ class Reader {
 
   /** Decodes the string whose opening quote is at `start` and whose closing quote is at `end`. */
   #decoded(start: number, end: number): string {
-    // Escaped backslashes are blanked out first: the second one must not look like the start of an escape.
+    // Escaped backslashes are blanked out first: the second one must not look like the start of an
+    // escape.
     const unknown = unknownEscape.exec(this.#text.slice(start, end).replaceAll('\\\\', '__'));
     if (unknown !== null) this.#fail('unknown escape in a string', start + unknown.index);
     const text: string = JSON.parse(this.#text.slice(start, end + 1));
     // A lone surrogate cannot be stored as UTF-8: it would come back as another character.
-    if (!text.isWellFormed()) this.#find('bad_unicode', 'contains a lone surrogate', text.toWellFormed());
+    if (!text.isWellFormed())
+      this.#find('bad_unicode', 'contains a lone surrogate', text.toWellFormed());
     return text;
   }
 

@@ -1,7 +1,10 @@
 import { Buffer, isUtf8 } from 'node:buffer';
 import { DocumentError } from './document-error.ts';
 
-/** Yields whole characters, without a byte order mark. A decoder that replaces bytes could change what is bought. */
+/**
+ * Yields whole characters, without a byte order mark. A decoder that replaces bytes could change
+ * what is bought.
+ */
 export async function* utf8Pieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const check = new Utf8Check();
   let rest: Buffer = Buffer.alloc(0);
@@ -35,9 +38,12 @@ class Utf8Check {
     if (this.#bytes > 0 || received.length === 0) return this.#checked(received);
     const magic = received.toString('latin1', 0, 4);
     if (magic === 'PK\x03\x04' || magic === '\xd0\xcf\x11\xe0')
-      throw new DocumentError('spreadsheet_file', 'The file is a workbook, not text.', { hint: workbookHint });
+      throw new DocumentError('spreadsheet_file', 'The file is a workbook, not text.', {
+        hint: workbookHint,
+      });
     rejectUtf16(received);
-    if (received[0] !== 0xef || received[1] !== 0xbb || received[2] !== 0xbf) return this.#checked(received);
+    if (received[0] !== 0xef || received[1] !== 0xbb || received[2] !== 0xbf)
+      return this.#checked(received);
     this.#bytes = 3;
     return this.#checked(received.subarray(3));
   }
@@ -47,12 +53,16 @@ class Utf8Check {
     if (nul >= 0) {
       const line = this.#lines + countNewlines(piece.subarray(0, nul));
       const byte = this.#bytes + nul;
-      throw new DocumentError('nul_bytes', `Byte ${byte} (line ${line}) is NUL, which text never contains.`, {
-        line,
-        byte,
-        isUnfinished: true,
-        hint: 'The file is incomplete or is not text. Write it again under a temporary name, then rename it.',
-      });
+      throw new DocumentError(
+        'nul_bytes',
+        `Byte ${byte} (line ${line}) is NUL, which text never contains.`,
+        {
+          line,
+          byte,
+          isUnfinished: true,
+          hint: 'The file is incomplete or is not text. Write it again under a temporary name, then rename it.',
+        },
+      );
     }
     if (!isUtf8(piece)) throw notUtf8(piece, this.#bytes, this.#lines);
     this.#bytes += piece.length;
@@ -72,7 +82,11 @@ function rejectUtf16(piece: Buffer): void {
     ((first === 0 && second !== 0 && third === 0 && fourth !== 0) ||
       (first !== 0 && second === 0 && third !== 0 && fourth === 0));
   if (hasMark || looksLikeUtf16) {
-    throw new DocumentError('encoding_utf16', 'The text is encoded as UTF-16.', { line: 1, byte: 0, hint: utf8Hint });
+    throw new DocumentError('encoding_utf16', 'The text is encoded as UTF-16.', {
+      line: 1,
+      byte: 0,
+      hint: utf8Hint,
+    });
   }
 }
 
@@ -90,20 +104,25 @@ function endOfWholeCharacters(piece: Buffer): number {
 }
 
 function notUtf8(piece: Buffer, bytesBefore: number, linesBefore: number): DocumentError {
-  // Decoding replaces invalid bytes, so the first byte that differs afterwards is the first invalid one.
+  // Decoding replaces invalid bytes, so the first byte that differs afterwards is the first invalid
+  // one.
   const replaced = Buffer.from(piece.toString('utf8'));
   const found = piece.findIndex((value, index) => value !== replaced[index]);
   const at = found < 0 ? piece.length - 1 : found;
   const byte = bytesBefore + at;
   const line = linesBefore + countNewlines(piece.subarray(0, at));
   const value = (piece[at] ?? 0).toString(16).toUpperCase().padStart(2, '0');
-  return new DocumentError('encoding_not_utf8', `Byte ${byte} (line ${line}) is 0x${value}: the text is not UTF-8.`, {
-    line,
-    byte,
-    // A character that is cut off comes alone.
-    isUnfinished: piece.length < 4,
-    hint: `It may be Latin-1 or Windows-1252. ${utf8Hint}`,
-  });
+  return new DocumentError(
+    'encoding_not_utf8',
+    `Byte ${byte} (line ${line}) is 0x${value}: the text is not UTF-8.`,
+    {
+      line,
+      byte,
+      // A character that is cut off comes alone.
+      isUnfinished: piece.length < 4,
+      hint: `It may be Latin-1 or Windows-1252. ${utf8Hint}`,
+    },
+  );
 }
 
 function countNewlines(piece: Buffer): number {

@@ -31,9 +31,10 @@ const stopGraceMs = 2000;
 type Told = Awaited<ReturnType<Store['alerts']['told']>>;
 
 /**
- * Posts alerts to one endpoint: new rows of the attention list, failing checks, and the end of both. News within 15 minutes of
- * the last alert are posted together after it. Every post is on disk: a restart neither repeats nor loses an alert. If the
- * process dies between a post and its record, the same message is posted again with the same id. Nothing waits for an alert.
+ * Posts alerts to one endpoint: new rows of the attention list, failing checks, and the end of
+ * both. News within 15 minutes of the last alert are posted together after it. Every post is on
+ * disk: a restart neither repeats nor loses an alert. If the process dies between a post and its
+ * record, the same message is posted again with the same id. Nothing waits for an alert.
  */
 export class AlertLoop {
   readonly #deps: AlertDeps;
@@ -55,14 +56,19 @@ export class AlertLoop {
       this.#hasFailed = false;
       return this.#idleMs();
     };
-    this.#loop = new Loop({ clock: deps.clock, round: () => look().catch((error: unknown) => this.#failed(error)) });
+    this.#loop = new Loop({
+      clock: deps.clock,
+      round: () => look().catch((error: unknown) => this.#failed(error)),
+    });
   }
 
   start(): void {
     this.#loop.start();
   }
 
-  /** Waits a moment for a post that is under way, then aborts it: it is due again at the next start. */
+  /**
+   * Waits a moment for a post that is under way, then aborts it: it is due again at the next start.
+   */
   async stop(): Promise<void> {
     await endWithin(this.#deps.clock, stopGraceMs, () => this.#end.abort(), this.#loop.stop());
   }
@@ -70,7 +76,10 @@ export class AlertLoop {
   /** An alert that fails must not stop the worker. */
   #failed(error: unknown): number {
     if (!this.#hasFailed && !this.#loop.signal.aborted)
-      this.#deps.logger.error({ endpoint: this.#settings.name, err: error }, 'alerts could not be looked for');
+      this.#deps.logger.error(
+        { endpoint: this.#settings.name, err: error },
+        'alerts could not be looked for',
+      );
     this.#hasFailed = true;
     return this.#idleMs();
   }
@@ -124,7 +133,10 @@ export class AlertLoop {
     await this.#pause.works(isProbing);
   }
 
-  /** Without space on the disk it is kept in memory, and recorded later: an alert is not repeated because of that. */
+  /**
+   * Without space on the disk it is kept in memory, and recorded later: an alert is not repeated
+   * because of that.
+   */
   async #record(told: Told): Promise<void> {
     this.#unrecorded = told;
     try {

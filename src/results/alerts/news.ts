@@ -33,7 +33,10 @@ export interface News {
 
 const shownOfEach = 10;
 
-export function openConditions(rows: readonly AlertRow[], troubles: readonly Trouble[]): readonly OpenCondition[] {
+export function openConditions(
+  rows: readonly AlertRow[],
+  troubles: readonly Trouble[],
+): readonly OpenCondition[] {
   const grouped = Map.groupBy(rows, conditionOf);
   const ofRows = [...grouped].map(([condition, all]): OpenCondition => {
     const newestFirst = all.toSorted((a, b) => b.sinceMs - a.sinceMs);
@@ -45,21 +48,34 @@ export function openConditions(rows: readonly AlertRow[], troubles: readonly Tro
       count: all.length,
       newestMs: newestFirst[0]?.sinceMs ?? 0,
       sinceMs: newestFirst.at(-1)?.sinceMs ?? null,
-      shops: [...new Set(all.flatMap(({ source }) => source ?? []))].toSorted((a, b) => a.localeCompare(b)),
+      shops: [...new Set(all.flatMap(({ source }) => source ?? []))].toSorted((a, b) =>
+        a.localeCompare(b),
+      ),
       whatToDo: newestFirst[0]?.whatToDo ?? '',
     };
   });
   const ofChecks = troubles.map(({ check, isFailed, text: message }): OpenCondition => {
     const condition = `check:${check}`;
-    const facts = { topic: topicOf(condition), severity: isFailed ? 'critical' : 'warning', message } as const;
+    const facts = {
+      topic: topicOf(condition),
+      severity: isFailed ? 'critical' : 'warning',
+      message,
+    } as const;
     const whatToDo = '`order-sync health --strict` says the same';
     return { condition, ...facts, count: 1, newestMs: 0, sinceMs: null, shops: [], whatToDo };
   });
   return [...ofRows, ...ofChecks];
 }
 
-/** Fewer rows are no news. Unless `complete`, there are more rows than these: what is not found may still be open. */
-export function newsSince(told: readonly AlertCondition[], open: readonly OpenCondition[], complete: boolean): News {
+/**
+ * Fewer rows are no news. Unless `complete`, there are more rows than these: what is not found may
+ * still be open.
+ */
+export function newsSince(
+  told: readonly AlertCondition[],
+  open: readonly OpenCondition[],
+  complete: boolean,
+): News {
   const known = new Map(told.map((one) => [one.condition, one]));
   const firing = open.filter(({ condition, count, newestMs }) => {
     const before = known.get(condition);
@@ -71,7 +87,11 @@ export function newsSince(told: readonly AlertCondition[], open: readonly OpenCo
     ({ condition }) => (complete || condition.startsWith('check:') ? 'ended' : 'unseen'),
   );
   const seen = open.map(({ condition, count, newestMs }) => ({ condition, count, newestMs }));
-  return { firing, resolved: ended.map(({ condition }) => condition), toldThen: [...seen, ...unseen] };
+  return {
+    firing,
+    resolved: ended.map(({ condition }) => condition),
+    toldThen: [...seen, ...unseen],
+  };
 }
 
 /** Rows of paused sinks are about deliveries, those of paused scopes about buying. */
@@ -109,7 +129,9 @@ const sentences: Readonly<Record<string, string>> = {
 const critical: ReadonlySet<string> = new Set(['older_copy', 'key_used_elsewhere']);
 
 function severityOf(condition: string, rows: readonly AlertRow[]): 'critical' | 'warning' {
-  return critical.has(condition) || rows.some(({ id }) => id === 'pause:account') ? 'critical' : 'warning';
+  return critical.has(condition) || rows.some(({ id }) => id === 'pause:account')
+    ? 'critical'
+    : 'warning';
 }
 
 /** Where the message comes from. */
@@ -131,7 +153,10 @@ const causesOf = ({ causes }: AlertContext, condition: string): readonly Attenti
 export function alertMessage(news: News, format: AlertSettings['format'], context: AlertContext) {
   const { instance, after } = context;
   const subject = news.firing.map(({ condition, count, newestMs }) => [condition, count, newestMs]);
-  const id = hash('sha256', JSON.stringify([instance, after, subject, news.resolved]), 'hex').slice(0, 32);
+  const id = hash('sha256', JSON.stringify([instance, after, subject, news.resolved]), 'hex').slice(
+    0,
+    32,
+  );
   const body = format === 'slack' ? { text: slackText(context, news) } : eventOf(context, news);
   return { id, body: `${JSON.stringify(body)}\n` };
 }
@@ -140,10 +165,23 @@ function eventOf(context: AlertContext, { firing, resolved }: News) {
   const { instance, nowMs, pagesUrl } = context;
   const told = firing.map((condition) => {
     const { newestMs: _, sinceMs, whatToDo, ...open } = condition;
-    const examples = causesOf(context, open.condition).map(({ id, source, orderId, code, since, ...cause }) => {
-      const { count, subject: about, sources, holdsUp, whatToDo: next } = cause;
-      return { id, source, order_id: orderId, code, count, about, sources, since, holds_up: holdsUp, what_to_do: next };
-    });
+    const examples = causesOf(context, open.condition).map(
+      ({ id, source, orderId, code, since, ...cause }) => {
+        const { count, subject: about, sources, holdsUp, whatToDo: next } = cause;
+        return {
+          id,
+          source,
+          order_id: orderId,
+          code,
+          count,
+          about,
+          sources,
+          since,
+          holds_up: holdsUp,
+          what_to_do: next,
+        };
+      },
+    );
     const since = sinceMs === null ? null : isoTime(sinceMs);
     return { ...open, since, what_to_do: whatToDo, link: linkOf(pagesUrl, condition), examples };
   });
@@ -152,7 +190,12 @@ function eventOf(context: AlertContext, { firing, resolved }: News) {
 
 function linkOf(pagesUrl: string | null, { condition, topic }: OpenCondition): string | null {
   if (pagesUrl === null) return null;
-  const path = topic === 'attention' ? `/attention?kind=${condition}` : condition === 'sink' ? '/deliveries' : '/';
+  const path =
+    topic === 'attention'
+      ? `/attention?kind=${condition}`
+      : condition === 'sink'
+        ? '/deliveries'
+        : '/';
   return `${pagesUrl}${path}`;
 }
 
@@ -161,7 +204,9 @@ function slackText(context: AlertContext, { firing, resolved }: News): string {
   const lines = firing.flatMap((open) => {
     const { condition, severity, message, shops, whatToDo } = open;
     const causes = causesOf(context, condition);
-    const advice = new Set(causes.length === 0 ? [whatToDo] : causes.map((cause) => cause.whatToDo));
+    const advice = new Set(
+      causes.length === 0 ? [whatToDo] : causes.map((cause) => cause.whatToDo),
+    );
     const where = shops.length === 0 ? '' : ` in ${shops.slice(0, shownOfEach).join(', ')}`;
     const link = linkOf(pagesUrl, open);
     return [
@@ -175,7 +220,17 @@ function slackText(context: AlertContext, { firing, resolved }: News): string {
   return [`order-sync ${slackSafe(instance)}`, ...lines, ...ended].join('\n');
 }
 
-function causeText({ count, code, subject, sources, since, scope, holdsUp, id, orderId }: AttentionGroup): string {
+function causeText({
+  count,
+  code,
+  subject,
+  sources,
+  since,
+  scope,
+  holdsUp,
+  id,
+  orderId,
+}: AttentionGroup): string {
   const example = `${count === 1 ? '' : 'for example '}${orderId === null ? id : `order ${orderId}`}`;
   const shops = sources > 1 ? ` in ${sources} shops` : '';
   const held = scope === null ? '' : `; holds up ${holdsUp}`;

@@ -3,7 +3,10 @@ import type { Attention } from '../read/attention.ts';
 import { statementOf } from '../sqlite/database.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
 
-/** Something that alerts are about: a kind of rows of the attention list, or `check:<name>` for a check that fails. */
+/**
+ * Something that alerts are about: a kind of rows of the attention list, or `check:<name>` for a
+ * check that fails.
+ */
 export interface AlertCondition {
   readonly condition: string;
   /** How many rows there are, at most as many as are looked at. */
@@ -13,7 +16,8 @@ export interface AlertCondition {
 }
 
 /** One row of the attention list, without any text that somebody outside wrote. */
-export interface AlertRow extends Pick<Attention, 'kind' | 'id' | 'source' | 'orderId' | 'code' | 'whatToDo'> {
+export interface AlertRow
+  extends Pick<Attention, 'kind' | 'id' | 'source' | 'orderId' | 'code' | 'whatToDo'> {
   readonly sinceMs: number;
 }
 
@@ -33,17 +37,27 @@ const forgetTold = statementOf<[string], never>('DELETE FROM alerts_told WHERE e
 const insertTold = statementOf<AlertCondition & { endpoint: string }, never>(
   'INSERT INTO alerts_told (endpoint, condition, count, newest_ms) VALUES (:endpoint, :condition, :count, :newestMs)',
 );
-const keepOnly = ['alerts_told WHERE endpoint', "sink_pauses WHERE sink LIKE 'alert:%' AND substr(sink, 7)"].map(
-  (rows) => statementOf<[string], never>(`DELETE FROM ${rows} NOT IN (SELECT value FROM json_each(?))`),
+const keepOnly = [
+  'alerts_told WHERE endpoint',
+  "sink_pauses WHERE sink LIKE 'alert:%' AND substr(sink, 7)",
+].map((rows) =>
+  statementOf<[string], never>(`DELETE FROM ${rows} NOT IN (SELECT value FROM json_each(?))`),
 );
 
 export class Alerts extends OutboxSteps {
-  /** The rows of the attention list, those that matter most before the others; `complete`: there are no more. */
-  async rows(atMost: number): Promise<{ readonly rows: readonly AlertRow[]; readonly complete: boolean }> {
+  /**
+   * The rows of the attention list, those that matter most before the others; `complete`: there are
+   * no more.
+   */
+  async rows(
+    atMost: number,
+  ): Promise<{ readonly rows: readonly AlertRow[]; readonly complete: boolean }> {
     const found = selectRows(this.database).all(atMost + 1);
-    const rows = found
-      .slice(0, atMost)
-      .map(({ since, reason, ...row }) => ({ ...row, sinceMs: Date.parse(since), whatToDo: whatToDo(reason) }));
+    const rows = found.slice(0, atMost).map(({ since, reason, ...row }) => ({
+      ...row,
+      sinceMs: Date.parse(since),
+      whatToDo: whatToDo(reason),
+    }));
     return { rows, complete: found.length <= atMost };
   }
 
@@ -54,11 +68,13 @@ export class Alerts extends OutboxSteps {
   }
 
   /** Replaces what is known to have been posted to an endpoint. */
-  readonly record = this.step(({ database }, { endpoint, conditions, nextAtMs }: Told & { endpoint: string }): void => {
-    forgetTold(database).run(endpoint);
-    const next = { condition: '', count: 0, newestMs: nextAtMs };
-    for (const posted of [...conditions, next]) insertTold(database).run({ ...posted, endpoint });
-  });
+  readonly record = this.step(
+    ({ database }, { endpoint, conditions, nextAtMs }: Told & { endpoint: string }): void => {
+      forgetTold(database).run(endpoint);
+      const next = { condition: '', count: 0, newestMs: nextAtMs };
+      for (const posted of [...conditions, next]) insertTold(database).run({ ...posted, endpoint });
+    },
+  );
 
   /** Forgets endpoints that are not configured any more. */
   readonly keep = this.step(({ database }, endpoints: readonly string[]): void => {

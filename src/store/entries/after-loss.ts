@@ -10,8 +10,9 @@ import { recoveryStageFrom, rulesFrom, type EntryRow } from '../sqlite/rows.ts';
 import { forgetRefusals } from './entry-changes.ts';
 
 /*
- * This outbox may replace one that was lost, or be an older copy of it. The lost one may have sent entries that are "never
- * sent" here, so they are looked up first. That holds for entries that come in until a time; later ones are new.
+ * This outbox may replace one that was lost, or be an older copy of it. The lost one may have sent
+ * entries that are "never sent" here, so they are looked up first. That holds for entries that come
+ * in until a time; later ones are new.
  */
 
 export interface AfterLossRequest extends AuditedRequest {
@@ -26,9 +27,9 @@ const openStates = `'pending', 'sending', 'waiting', 'unknown', 'held', 'needs_r
 const newestOpen = columnOf<[], number>(
   `SELECT coalesce(max(created_at_ms), 0) FROM entries WHERE state IN (${openStates})`,
 );
-// An older copy does not know what became of its entries of unknown outcome: since then each may have been rejected, and
-// bought in another way. They are looked up like entries that were never sent. Entries that were looked up after an earlier
-// loss are looked up again.
+// An older copy does not know what became of its entries of unknown outcome: since then each may
+// have been rejected, and bought in another way. They are looked up like entries that were never
+// sent. Entries that were looked up after an earlier loss are looked up again.
 const restartRecovery = statementOf<[], never>(
   `UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
    WHERE state IN (${openStates})`,
@@ -37,7 +38,10 @@ const moveArrivals = statementOf<{ stepMs: number; untilMs: number }, never>(
   `UPDATE entries SET created_at_ms = created_at_ms + :stepMs WHERE state IN (${openStates}) AND created_at_ms < :untilMs`,
 );
 
-/** Entries that came in before this time, in ms, are looked up before they are sent. Null: no outbox was lost. */
+/**
+ * Entries that came in before this time, in ms, are looked up before they are sent. Null: no outbox
+ * was lost.
+ */
 function afterLossUntil(database: Sqlite): number | null {
   const until = readMeta(database, untilName);
   return until === undefined ? null : Number(until);
@@ -47,7 +51,8 @@ function afterLossUntil(database: Sqlite): number | null {
 export function beginAfterLoss(database: Sqlite, given: AfterLossRequest): void {
   const { replaced = null, ...request } = checkedAuditedRequest(given);
   inTransaction(database, () => {
-    // The lost outbox may have sent any entry that is here already, also one that came in while the wall clock was ahead.
+    // The lost outbox may have sent any entry that is here already, also one that came in while the
+    // wall clock was ahead.
     const untilMs = Math.max(request.untilMs, (newestOpen(database).get() ?? 0) + 1);
     makeDatabaseId(database);
     writeMeta(database, untilName, String(untilMs));
@@ -59,8 +64,9 @@ export function beginAfterLoss(database: Sqlite, given: AfterLossRequest): void 
 }
 
 /**
- * The wall clock has stepped. Until when entries are looked up first moves with it, and so does when those came in: both are
- * compared, and the age of a reference that the lost outbox may have sent is counted from then. Called inside a transaction.
+ * The wall clock has stepped. Until when entries are looked up first moves with it, and so does
+ * when those came in: both are compared, and the age of a reference that the lost outbox may have
+ * sent is counted from then. Called inside a transaction.
  */
 export function moveAfterLoss(database: Sqlite, stepMs: number): void {
   const untilMs = afterLossUntil(database);
@@ -74,7 +80,10 @@ function stateBehindHold(row: EntryRow): EntryState | null {
   return row.state === 'held' ? row.held_from : row.state;
 }
 
-/** Whether the lost outbox may have sent this entry: then it must be looked up before it is sent or ended. */
+/**
+ * Whether the lost outbox may have sent this entry: then it must be looked up before it is sent or
+ * ended.
+ */
 export function lostOutboxMayHaveSent(database: Sqlite, row: EntryRow): boolean {
   const state = stateBehindHold(row);
   if (row.recovery_stage !== 0 || (state !== 'pending' && state !== 'waiting')) return false;
@@ -82,25 +91,44 @@ export function lostOutboxMayHaveSent(database: Sqlite, row: EntryRow): boolean 
   return untilMs !== null && row.created_at_ms < untilMs;
 }
 
-/** Whether a lost outbox may have bought parts of an entry that is absent itself: then it must not end by itself. */
+/**
+ * Whether a lost outbox may have bought parts of an entry that is absent itself: then it must not
+ * end by itself.
+ */
 export function lostOutboxMayHaveBoughtParts(row: EntryRow): boolean {
   const state = stateBehindHold(row);
   if (state !== 'waiting' && state !== 'needs_review') return false;
   const { operation, quantity, currency } = row;
   const recoveryStage = recoveryStageFrom(row.recovery_stage);
-  return mayHaveBoughtParts({ operation, quantity, currency, rules: rulesFrom(row.rules), recoveryStage });
+  return mayHaveBoughtParts({
+    operation,
+    quantity,
+    currency,
+    rules: rulesFrom(row.rules),
+    recoveryStage,
+  });
 }
 
 /** Whether neither this outbox nor a lost one sent the entry. */
 export function isSurelyUnsent(database: Sqlite, row: EntryRow): boolean {
-  return row.outcome_unknown === 0 && stateBehindHold(row) === 'pending' && !lostOutboxMayHaveSent(database, row);
+  return (
+    row.outcome_unknown === 0 &&
+    stateBehindHold(row) === 'pending' &&
+    !lostOutboxMayHaveSent(database, row)
+  );
 }
 
-/** Surely not bought: never sent, or refused in a way that time may change, and waiting to be sent again. */
+/**
+ * Surely not bought: never sent, or refused in a way that time may change, and waiting to be sent
+ * again.
+ */
 export function isSurelyUnbought(database: Sqlite, row: EntryRow): boolean {
   if (isSurelyUnsent(database, row)) return true;
   const isClean =
-    row.outcome_unknown === 0 && row.order_number === null && row.units === null && row.outcome_row !== null;
+    row.outcome_unknown === 0 &&
+    row.order_number === null &&
+    row.units === null &&
+    row.outcome_row !== null;
   if (!isClean || stateBehindHold(row) !== 'waiting') return false;
   return !lostOutboxMayHaveSent(database, row) && !lostOutboxMayHaveBoughtParts(row);
 }
@@ -111,7 +139,8 @@ export function purchaseFactsOf(database: Sqlite, row: EntryRow): PurchaseFacts 
     state: row.state,
     // A refusal that is not confirmed yet proves nothing.
     outcomeUnknown: row.outcome_unknown === 1 || row.error_buffered === 1,
-    lostOutboxMayHaveBought: lostOutboxMayHaveSent(database, row) || lostOutboxMayHaveBoughtParts(row),
+    lostOutboxMayHaveBought:
+      lostOutboxMayHaveSent(database, row) || lostOutboxMayHaveBoughtParts(row),
     row: outcomeRowFrom(row.outcome_row),
     firstSentAtMs: row.first_sent_at_ms,
     orderNumber: row.order_number,

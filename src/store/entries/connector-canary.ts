@@ -4,8 +4,8 @@ import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import { endPause, readPause, readPauses, recordPause } from './pauses.ts';
 
 /*
- * Until one order of a family was fulfilled under the present connector, only two of its orders may be open: with a wrong
- * mapping the worker could buy for a day without delivering one code.
+ * Until one order of a family was fulfilled under the present connector, only two of its orders may
+ * be open: with a wrong mapping the worker could buy for a day without delivering one code.
  */
 
 /** The reason of the pause that shows that a family waits for its first delivered order. */
@@ -19,7 +19,10 @@ const families: readonly Family[] = ['gift_card', 'esim'];
 const provenName = (family: Family): string => `connector_proven:${family}`;
 const seenName = 'connector_seen';
 
-/** The entries in which such orders are found, each by the index of its state: the cost is not that of the whole outbox. */
+/**
+ * The entries in which such orders are found, each by the index of its state: the cost is not that
+ * of the whole outbox.
+ */
 const openEntries: readonly (readonly [index: string, where: string])[] = [
   ['entries_sending', "state = 'sending'"],
   ['entries_placed', "state = 'placed'"],
@@ -33,7 +36,10 @@ const boughtRows = "('accepted', 'answer_mismatch', 'unreadable_success', 'crash
 const openOrders = (operations: string) =>
   columnOf<{ afterAttempt: number }, string>(`
   SELECT state FROM (${openEntries
-    .map(([index, where]) => `SELECT id, state, operation FROM entries INDEXED BY ${index} WHERE ${where}`)
+    .map(
+      ([index, where]) =>
+        `SELECT id, state, operation FROM entries INDEXED BY ${index} WHERE ${where}`,
+    )
     .join(' UNION ALL ')}) e
   WHERE ${operations}
     AND EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.id > :afterAttempt)
@@ -46,8 +52,14 @@ const openOf: Readonly<Record<Family, ReturnType<typeof openOrders>>> = {
 };
 const newestAttempt = columnOf<[], number>('SELECT coalesce(max(id), 0) FROM attempts');
 
-/** The connector of the last worker, and the last attempt before it was configured: earlier ones say nothing about it. */
-function readConnector(database: Sqlite): { readonly connector: string; readonly afterAttempt: number } {
+/**
+ * The connector of the last worker, and the last attempt before it was configured: earlier ones say
+ * nothing about it.
+ */
+function readConnector(database: Sqlite): {
+  readonly connector: string;
+  readonly afterAttempt: number;
+} {
   const [connector = '', after = '0'] = (readMeta(database, seenName) ?? '').split(' ');
   return { connector, afterAttempt: Number(after) };
 }
@@ -64,20 +76,34 @@ export function adoptConnector(database: Sqlite, connector: string, nowMs: numbe
 }
 
 /** Called inside a transaction: an order was fulfilled, or a person lifts the limit. */
-export function proveConnector(database: Sqlite, family: Family, nowMs: number, why = 'an order was fulfilled'): void {
+export function proveConnector(
+  database: Sqlite,
+  family: Family,
+  nowMs: number,
+  why = 'an order was fulfilled',
+): void {
   const { connector } = readConnector(database);
   if (readMeta(database, provenName(family)) === connector) return;
   writeMeta(database, provenName(family), connector);
   endOwnPause(database, family, why, nowMs);
 }
 
-export function proveConnectorByOrder(database: Sqlite, operation: Operation, attemptId: number, nowMs: number): void {
-  // A cancel delivers nothing, and what began under an earlier connector says nothing about this one.
+export function proveConnectorByOrder(
+  database: Sqlite,
+  operation: Operation,
+  attemptId: number,
+  nowMs: number,
+): void {
+  // A cancel delivers nothing, and what began under an earlier connector says nothing about this
+  // one.
   if (operation !== 'esim_cancel' && attemptId > readConnector(database).afterAttempt)
     proveConnector(database, familyOf(operation), nowMs);
 }
 
-/** Those of these families of which no further order may be opened now, and whether a call under way may change that. */
+/**
+ * Those of these families of which no further order may be opened now, and whether a call under way
+ * may change that.
+ */
 export function fullFamilies(database: Sqlite): ReadonlyMap<Family, { readonly isBusy: boolean }> {
   const { connector, afterAttempt } = readConnector(database);
   const full = new Map<Family, { isBusy: boolean }>();
@@ -91,7 +117,10 @@ export function fullFamilies(database: Sqlite): ReadonlyMap<Family, { readonly i
   return full;
 }
 
-/** Shows that families wait for their first delivered order, or that they do not any more. Called inside a transaction. */
+/**
+ * Shows that families wait for their first delivered order, or that they do not any more. Called
+ * inside a transaction.
+ */
 export function showUnproven(database: Sqlite, asked: Iterable<Family>, nowMs: number): void {
   const full = fullFamilies(database);
   for (const family of asked) {
@@ -102,7 +131,10 @@ export function showUnproven(database: Sqlite, asked: Iterable<Family>, nowMs: n
   }
 }
 
-/** No order may try a family that is paused for another reason: it resumes by a delivery or a person. */
+/**
+ * No order may try a family that is paused for another reason: it resumes by a delivery or a
+ * person.
+ */
 function pauseFamily(database: Sqlite, family: Family, nowMs: number): void {
   const [scope, reason] = [`family:${family}`, connectorUnproven];
   if (readPause(database, scope)?.reason === reason) return;
@@ -113,5 +145,6 @@ function pauseFamily(database: Sqlite, family: Family, nowMs: number): void {
 
 function endOwnPause(database: Sqlite, family: Family, why: string, nowMs: number): void {
   const scope = `family:${family}`;
-  if (readPause(database, scope)?.reason === connectorUnproven) endPause(database, scope, why, nowMs);
+  if (readPause(database, scope)?.reason === connectorUnproven)
+    endPause(database, scope, why, nowMs);
 }

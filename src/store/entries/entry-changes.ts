@@ -10,8 +10,8 @@ import type { EntryRow } from '../sqlite/rows.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
 /*
- * The only writer of an entry's state. Each change is legal, conditional on the state that was read, and counted. Every
- * function is called inside a transaction.
+ * The only writer of an entry's state. Each change is legal, conditional on the state that was
+ * read, and counted. Every function is called inside a transaction.
  */
 
 /** Final states in which nothing was bought. */
@@ -65,8 +65,8 @@ const updateRecovered = updateOf(
      updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
 );
 /**
- * After a loss, a refusal that only a lookup was to confirm says nothing: its entry waits, as if it had never been looked up.
- * Its outcome becomes unknown when the number of those allows it.
+ * After a loss, a refusal that only a lookup was to confirm says nothing: its entry waits, as if it
+ * had never been looked up. Its outcome becomes unknown when the number of those allows it.
  */
 export const forgetRefusals = statementOf<[], never>(
   `UPDATE entries SET state = CASE state WHEN 'unknown' THEN 'waiting' ELSE state END, error_buffered = 0,
@@ -81,7 +81,10 @@ const updateReleased = updateOf(
   `UPDATE entries SET state = :state, held_from = NULL, held_by = NULL, review_reason = NULL, updated_at_ms = :nowMs
    WHERE id = :id AND state = 'held'`,
 );
-/** Records whether the shop refunded the line, or cancelled its order: then nobody waits for what was not bought. */
+/**
+ * Records whether the shop refunded the line, or cancelled its order: then nobody waits for what
+ * was not bought.
+ */
 export const setTakenBack = statementOf<{ lineId: number; takenBack: 0 | 1 }, never>(
   'UPDATE entries SET taken_back = :takenBack WHERE line_id = :lineId AND taken_back <> :takenBack',
 );
@@ -91,7 +94,10 @@ const updateQuantity = updateOf(
 );
 const findRequest = columnOf<[number], number>('SELECT request_id FROM lines WHERE id = ?');
 
-/** Performs what a person decided; `resolvedBy` is who settled the entry. Fails while a call for it is in flight. */
+/**
+ * Performs what a person decided; `resolvedBy` is who settled the entry. Fails while a call for it
+ * is in flight.
+ */
 export function applyCommand(
   outbox: Outbox,
   row: EntryRow,
@@ -118,17 +124,32 @@ export function applyCommand(
 }
 
 /** How many units nobody has of what a person found to be bought. */
-function unitsMissingOf(row: EntryRow, { state, orderNumber, units }: OperatorMove, sealed: SealedUnits): number {
+function unitsMissingOf(
+  row: EntryRow,
+  { state, orderNumber, units }: OperatorMove,
+  sealed: SealedUnits,
+): number {
   if (state !== 'fulfilled') return 0;
-  return missingUnits({ ...row, orderNumber: row.order_number ?? orderNumber }, units ?? sealed.of(row));
+  return missingUnits(
+    { ...row, orderNumber: row.order_number ?? orderNumber },
+    units ?? sealed.of(row),
+  );
 }
 
 /**
  * Ends an entry for which nothing was charged, because its deadline passed.
  * @param wasRefused the API refused the order itself: its refusal stays the error
  */
-export function endOverdue(outbox: Outbox, row: EntryRow, wasRefused: boolean, nowMs: number): void {
-  assert(row.state === 'pending' || row.state === 'waiting', `nothing was charged for ${row.reference}`);
+export function endOverdue(
+  outbox: Outbox,
+  row: EntryRow,
+  wasRefused: boolean,
+  nowMs: number,
+): void {
+  assert(
+    row.state === 'pending' || row.state === 'waiting',
+    `nothing was charged for ${row.reference}`,
+  );
   // A pending entry was never sent; a waiting one was answered.
   change(outbox.database, row, row.state === 'pending' ? 'expired' : 'rejected', updateEnded, {
     keepError: wasRefused ? 1 : 0,
@@ -142,7 +163,11 @@ export function endOverdue(outbox: Outbox, row: EntryRow, wasRefused: boolean, n
 /** Cancels an entry that was never sent, or that was refused and waits to be sent again. */
 export function cancelEntry(outbox: Outbox, row: EntryRow, message: string, nowMs: number): void {
   assert(row.outcome_unknown === 0, `${row.reference} was surely not bought`);
-  const error = { keepError: 1, errorCode: 'taken_back', errorMessage: message.slice(0, longestText) };
+  const error = {
+    keepError: 1,
+    errorCode: 'taken_back',
+    errorMessage: message.slice(0, longestText),
+  };
   change(outbox.database, row, 'cancelled', updateEnded, { ...error, nowMs });
   report(outbox, row, nowMs);
 }
@@ -153,7 +178,10 @@ export function flagForReview(outbox: Outbox, row: EntryRow, reason: string, now
   report(outbox, row, nowMs);
 }
 
-/** Holds an entry that is not sent now; of one that is held, changes why. `by`: null for a person, who must release it. */
+/**
+ * Holds an entry that is not sent now; of one that is held, changes why. `by`: null for a person,
+ * who must release it.
+ */
 export function holdEntry(
   outbox: Outbox,
   row: EntryRow,
@@ -176,27 +204,53 @@ export function lookUpNext(database: Sqlite, row: EntryRow, nowMs: number): void
   changeOrKeep(database, row, 'unknown', updateNextStep, { nowMs });
 }
 
-/** Begins the recovery of an entry that an outbox which was lost may have sent: its outcome is unknown. */
+/**
+ * Begins the recovery of an entry that an outbox which was lost may have sent: its outcome is
+ * unknown.
+ */
 export function recoverEntry(database: Sqlite, row: EntryRow, nowMs: number): void {
   change(database, row, 'unknown', updateRecovered, { nowMs });
 }
 
-/** Changes the quantity of an entry that was not sent. False when its request was rendered before: a reference stands for its request. */
-export function setQuantity(outbox: Outbox, row: EntryRow, quantity: number, nowMs: number): boolean {
+/**
+ * Changes the quantity of an entry that was not sent. False when its request was rendered before: a
+ * reference stands for its request.
+ */
+export function setQuantity(
+  outbox: Outbox,
+  row: EntryRow,
+  quantity: number,
+  nowMs: number,
+): boolean {
   const { changes } = updateQuantity(outbox.database).run({ id: row.id, quantity, nowMs });
   if (changes === 1) report(outbox, row, nowMs);
   return changes === 1;
 }
 
 /** Runs the UPDATE of one entry, if it may go from the state that was read to this one. */
-function change(database: Sqlite, row: EntryRow, to: EntryState, update: Update, values: Values): void {
+function change(
+  database: Sqlite,
+  row: EntryRow,
+  to: EntryState,
+  update: Update,
+  values: Values,
+): void {
   assert(canTransition(row.state, to), `${row.reference} may go from ${row.state} to ${to}`);
   const { changes } = update(database).run({ ...values, id: row.id, from: row.state, state: to });
-  assert(changes === 1, `${row.reference} is still in ${row.state}, and no call for it is in flight`);
+  assert(
+    changes === 1,
+    `${row.reference} is still in ${row.state}, and no call for it is in flight`,
+  );
 }
 
 /** As `change`, also where the entry is in this state already. */
-export function changeOrKeep(database: Sqlite, row: EntryRow, to: EntryState, update: Update, values: Values): void {
+export function changeOrKeep(
+  database: Sqlite,
+  row: EntryRow,
+  to: EntryState,
+  update: Update,
+  values: Values,
+): void {
   if (row.state !== to) return change(database, row, to, update, values);
   const { changes } = update(database).run({ ...values, id: row.id, from: to, state: to });
   assert(changes === 1, `${row.reference} is still in ${to}, and no call for it is in flight`);

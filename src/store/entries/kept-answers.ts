@@ -61,11 +61,18 @@ export class KeptAnswers extends OutboxSteps {
 }
 
 /** The kept answers to the calls of these entries, oldest first. */
-export function readKeptAnswers(database: Sqlite, references: readonly string[]): readonly KeptAnswer[] {
+export function readKeptAnswers(
+  database: Sqlite,
+  references: readonly string[],
+): readonly KeptAnswer[] {
   return selectOfEntries(database).all(JSON.stringify(references));
 }
 
 /** The last answer of a kind: a success, or an error; null when none is kept. */
-export function readLastAnswer(database: Sqlite, kind: KeptAnswer['kind'], isError: boolean): KeptAnswer | null {
+export function readLastAnswer(
+  database: Sqlite,
+  kind: KeptAnswer['kind'],
+  isError: boolean,
+): KeptAnswer | null {
   return selectLast(database).get(kind, isError ? 1 : 0) ?? null;
 }

@@ -2,9 +2,10 @@ import { productScope } from '../../core/order/scope.ts';
 import type { Purchase } from '../../core/order/purchase.ts';
 
 /**
- * The lane that an entry queues in: its shop, its balances and its product. So entries that wait for a paused balance or
- * product cost no search, and a backlog of one product delays no order of another. Neither a source nor a currency can contain
- * the separator. An entry that may be charged to another balance does not wait for its first one, so it has a lane of its own.
+ * The lane that an entry queues in: its shop, its balances and its product. So entries that wait
+ * for a paused balance or product cost no search, and a backlog of one product delays no order of
+ * another. Neither a source nor a currency can contain the separator. An entry that may be charged
+ * to another balance does not wait for its first one, so it has a lane of its own.
  */
 export function laneOf(
   source: string,
@@ -12,7 +13,8 @@ export function laneOf(
   fallback?: string,
 ): string {
   const { currency } = purchase;
-  const balances = fallback === undefined || fallback === currency ? (currency ?? '-') : `${currency}/${fallback}`;
+  const balances =
+    fallback === undefined || fallback === currency ? (currency ?? '-') : `${currency}/${fallback}`;
   // A cancel has no product: it concerns one eSIM.
   return `${source}|${balances}|${productScope(purchase) ?? 'plan:'}`;
 }
@@ -45,7 +47,10 @@ export function readLane(lane: string): Lane {
 /** New entries and entries that are tried again queue apart, so that neither starves the other. */
 export type QueueState = 'pending' | 'waiting';
 
-/** The lanes that have entries of a state, found by going from one to the next: the cost is their number, not the backlog. */
+/**
+ * The lanes that have entries of a state, found by going from one to the next: the cost is their
+ * number, not the backlog.
+ */
 export const lanesOf = (state: QueueState): string => `
   WITH RECURSIVE found (lane) AS (
     SELECT min(lane) FROM entries WHERE state = '${state}'

@@ -1,7 +1,10 @@
 import { productScope } from '../../core/order/scope.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
-/** Entries that may have been bought, or may be bought by a call under way, without anybody knowing it yet. */
+/**
+ * Entries that may have been bought, or may be bought by a call under way, without anybody knowing
+ * it yet.
+ */
 export interface Exposure {
   /** In all: unknown outcomes, and spending calls under way. */
   readonly total: number;
@@ -15,14 +18,20 @@ export interface ProductExposure {
   readonly underWay: number;
 }
 
-const selectOpen = statementOf<[], { variant: string | null; plan: string | null; unknown: 0 | 1; count: number }>(
+const selectOpen = statementOf<
+  [],
+  { variant: string | null; plan: string | null; unknown: 0 | 1; count: number }
+>(
   `SELECT variant, plan, unknown, count(*) AS count FROM (
      SELECT variant, plan, 1 AS unknown FROM entries WHERE state = 'unknown' AND outcome_unknown = 1
      UNION ALL SELECT variant, plan, outcome_unknown AS unknown FROM entries WHERE state = 'sending')
    GROUP BY variant, plan, unknown`,
 );
 
-/** The unknown outcomes and the spending calls under way. They are few, by the limit that they are counted for. */
+/**
+ * The unknown outcomes and the spending calls under way. They are few, by the limit that they are
+ * counted for.
+ */
 export function readExposure(database: Sqlite): Exposure {
   const products = new Map<string, ProductExposure>();
   let total = 0;

@@ -18,7 +18,10 @@ export interface Pause {
 /** A pause that is opened now. */
 export type NewPause = Omit<Pause, 'sinceMs' | 'probes'> & {
   readonly nowMs: number;
-  /** How often it was probed before it ended the last time; the delays continue from there. Absent: never. */
+  /**
+   * How often it was probed before it ended the last time; the delays continue from there. Absent:
+   * never.
+   */
   readonly probes?: number;
 };
 
@@ -29,14 +32,20 @@ export interface PausedScopes {
   readonly keys: readonly string[];
   /** The text of each paused scope, for whatever reason. */
   readonly all: ReadonlySet<string>;
-  /** The scopes that a person paused: such a balance is not charged, also where the order names another one to fall back to. */
+  /**
+   * The scopes that a person paused: such a balance is not charged, also where the order names
+   * another one to fall back to.
+   */
   readonly byPerson: ReadonlySet<string>;
 }
 
 /** The reason of a pause that a person opened; the worker's pauses have another one. */
 export const pausedByPerson = 'manual';
 
-/** The reason of the pause of a key that does not know what another one bought. It ends when it does, or by a person. */
+/**
+ * The reason of the pause of a key that does not know what another one bought. It ends when it
+ * does, or by a person.
+ */
 export const keyOfOtherAccount = 'key_of_other_account';
 
 const select = statementOf<[], Pause>(
@@ -59,7 +68,10 @@ const removeOfWorker = columnOf<[string], string>(
 );
 const remove = statementOf<[string], never>('DELETE FROM pauses WHERE scope = ?');
 // No probe may end a pause that a person opened, also where the worker had opened it before.
-const insertByPerson = statementOf<{ scope: string; reason: string; actor: string; nowMs: number }, never>(
+const insertByPerson = statementOf<
+  { scope: string; reason: string; actor: string; nowMs: number },
+  never
+>(
   `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
    VALUES (:scope, '${pausedByPerson}', :reason, :actor, :nowMs, NULL)
    ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
@@ -69,14 +81,18 @@ const insertByPerson = statementOf<{ scope: string; reason: string; actor: strin
 export const forgetEvidence = statementOf<{ scope: string; reason: string }, never>(
   'DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason',
 );
-const forgetAllEvidence = statementOf<[string], never>('DELETE FROM scope_evidence WHERE scope = ?');
+const forgetAllEvidence = statementOf<[string], never>(
+  'DELETE FROM scope_evidence WHERE scope = ?',
+);
 
 const forgetAccountKeys = statementOf<[], never>('DELETE FROM account_keys');
 const proveNamedKey = statementOf<[string], never>(
   `INSERT INTO account_keys (fingerprint) SELECT value_fingerprint FROM wholesale_keys
    WHERE 'key:' || key_name = ? AND value_fingerprint IS NOT NULL`,
 );
-/** The pauses that the worker opens and ends; people do so by `Operator`. They outlive the process. */
+/**
+ * The pauses that the worker opens and ends; people do so by `Operator`. They outlive the process.
+ */
 export class Pauses extends OutboxSteps {
   async all(): Promise<readonly Pause[]> {
     return readPauses(this.database);
@@ -88,7 +104,10 @@ export class Pauses extends OutboxSteps {
     postponeProbe(database, scope, probeAtMs),
   );
 
-  /** The API answered a call that belongs to no attempt: earlier calls without an answer count no more. */
+  /**
+   * The API answered a call that belongs to no attempt: earlier calls without an answer count no
+   * more.
+   */
   readonly answered = this.step(({ database }): void => {
     forgetEvidence(database).run({ scope: 'account', reason: 'api_unreachable' });
   });
@@ -112,7 +131,11 @@ export function readPause(database: Sqlite, scope: string): Pause | null {
 /** A scope that is paused already keeps its first reason. */
 export function recordPause(database: Sqlite, pause: NewPause): void {
   const { probes = 0, nowMs, scope } = pause;
-  const { changes } = insert(database).run({ ...pause, probes, message: pause.message.slice(0, longestText) });
+  const { changes } = insert(database).run({
+    ...pause,
+    probes,
+    message: pause.message.slice(0, longestText),
+  });
   if (changes !== 1) return;
   const reason = `${pause.reason}: ${pause.message}`;
   recordAudit(database, { nowMs, actor: pause.openedBy, action: 'pause', subject: scope, reason });
@@ -122,7 +145,10 @@ export function postponeProbe(database: Sqlite, scope: string, probeAtMs: number
   setProbe(database).run(Math.round(probeAtMs), scope);
 }
 
-/** Ends a pause that no person opened, and forgets its evidence: to pause again takes new one. Returns whether it did. */
+/**
+ * Ends a pause that no person opened, and forgets its evidence: to pause again takes new one.
+ * Returns whether it did.
+ */
 export function endPause(database: Sqlite, scope: string, why: string, nowMs: number): boolean {
   const reason = removeOfWorker(database).get(scope);
   if (reason === undefined) return false;
@@ -139,7 +165,10 @@ export function pauseByPerson(
   return insertByPerson(database).run({ scope, reason, actor, nowMs }).changes === 1;
 }
 
-/** Ends any pause, and forgets all evidence: the next failure must not pause the scope again, whatever is mended now. */
+/**
+ * Ends any pause, and forgets all evidence: the next failure must not pause the scope again,
+ * whatever is mended now.
+ */
 export function endPauseByPerson(database: Sqlite, scope: string): boolean {
   if (readPause(database, scope)?.reason === keyOfOtherAccount) acceptAccountOf(database, scope);
   if (remove(database).run(scope).changes !== 1) return false;
@@ -148,28 +177,37 @@ export function endPauseByPerson(database: Sqlite, scope: string): boolean {
 }
 
 /**
- * The keys of the configuration changed: pauses that a changed value may end are probed at once, and the worker's pauses of
- * a removed key end. A person's pauses stay.
+ * The keys of the configuration changed: pauses that a changed value may end are probed at once,
+ * and the worker's pauses of a removed key end. A person's pauses stay.
  */
 export function updatePausesOfKeys(
   database: Sqlite,
-  { configured, changed, nowMs }: { configured: readonly string[]; changed: readonly string[]; nowMs: number },
+  {
+    configured,
+    changed,
+    nowMs,
+  }: { configured: readonly string[]; changed: readonly string[]; nowMs: number },
 ): void {
   for (const { scope: text, reason } of readPauses(database)) {
     const scope = scopeFrom(text);
-    const mayEnd = scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
+    const mayEnd =
+      scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
     if (changed.length > 0 && mayEnd) probeNow(database).run(nowMs, text);
-    if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByPerson) continue;
+    if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByPerson)
+      continue;
     endPause(database, text, 'the key is not configured any more', nowMs);
   }
 }
 
 /**
- * The scopes that hold a claim up, read inside its transaction, so that nothing is sent after a pause was confirmed.
+ * The scopes that hold a claim up, read inside its transaction, so that nothing is sent after a
+ * pause was confirmed.
  * @param trials scopes whose trial order may be sent now; a scope that a person paused has no trial
  */
 export function pausesBut(pauses: readonly Pause[], trials: readonly string[]): PausedScopes {
-  return pausedScopes(pauses.filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)));
+  return pausedScopes(
+    pauses.filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)),
+  );
 }
 
 export function pausedScopes(paused: readonly Pause[]): PausedScopes {
@@ -178,25 +216,38 @@ export function pausedScopes(paused: readonly Pause[]): PausedScopes {
     return scope?.kind === 'key' ? [scope.name] : [];
   });
   const all = new Set(paused.map((pause) => pause.scope));
-  const byPerson = new Set(paused.filter((pause) => pause.reason === pausedByPerson).map((pause) => pause.scope));
+  const byPerson = new Set(
+    paused.filter((pause) => pause.reason === pausedByPerson).map((pause) => pause.scope),
+  );
   return { account: all.has('account'), keys, all, byPerson };
 }
 
 /** The same scopes, without some that the worker paused. */
 export function pausesWithout(paused: PausedScopes, scopes: readonly string[]): PausedScopes {
   if (scopes.length === 0) return paused;
-  const all = new Set([...paused.all].filter((it) => !scopes.includes(it) || paused.byPerson.has(it)));
+  const all = new Set(
+    [...paused.all].filter((it) => !scopes.includes(it) || paused.byPerson.has(it)),
+  );
   return { ...paused, all };
 }
 
 /** Whether new entries of a lane wait for a paused scope. */
-export function isLanePaused({ balance, hasFallback, product, family }: Lane, paused: PausedScopes): boolean {
+export function isLanePaused(
+  { balance, hasFallback, product, family }: Lane,
+  paused: PausedScopes,
+): boolean {
   if (isSendPaused({ balance, product, family }, paused)) return true;
   return !hasFallback && balance !== null && paused.all.has(balance);
 }
 
-/** Whether these scopes send nothing at all. Even an entry of unknown outcome is not sent: it may have been charged already. */
-export function isSendPaused({ balance, product, family }: EntryScopes, paused: PausedScopes): boolean {
+/**
+ * Whether these scopes send nothing at all. Even an entry of unknown outcome is not sent: it may
+ * have been charged already.
+ */
+export function isSendPaused(
+  { balance, product, family }: EntryScopes,
+  paused: PausedScopes,
+): boolean {
   if (paused.all.has(family) || (product !== null && paused.all.has(product))) return true;
   return balance !== null && paused.byPerson.has(balance);
 }

@@ -3,8 +3,9 @@ import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
 /*
- * Orders of shops whose known state is too old to buy by: they are read once more first. An entry that waits for that keeps
- * its state, is not due until then, and lets the others of its lane pass. Every function that writes is called inside a transaction.
+ * Orders of shops whose known state is too old to buy by: they are read once more first. An entry
+ * that waits for that keeps its state, is not due until then, and lets the others of its lane pass.
+ * Every function that writes is called inside a transaction.
  */
 
 type OrderKey = Readonly<Record<'source' | 'orderId', string>>;
@@ -12,8 +13,8 @@ type OrderKey = Readonly<Record<'source' | 'orderId', string>>;
 /** Which orders of shops are read again before a line of them is sent. */
 export interface RecheckRule {
   /**
-   * How old the known state of an order of this source may be, in ms; null: it is not read again. -Infinity: nothing of the
-   * source is sent yet.
+   * How old the known state of an order of this source may be, in ms; null: it is not read again.
+   * -Infinity: nothing of the source is sent yet.
    */
   readonly maxAgeMs: (source: string) => number | null;
   /** An entry of this source waits until its order was read again. */
@@ -84,12 +85,20 @@ const ofOthers = statementOf<[string], OrderKey>(
 );
 
 /** The order of the shop that an entry is a line of, as it is known; null: none counts. */
-export function findShopOrder(database: Sqlite, row: EntryRow): (OrderKey & { readonly currentAtMs: number }) | null {
+export function findShopOrder(
+  database: Sqlite,
+  row: EntryRow,
+): (OrderKey & { readonly currentAtMs: number }) | null {
   return findOrder(database).get(row.line_id) ?? null;
 }
 
 /** An entry that is to be sent waits until its order was read again: until then it is not due. */
-export function delayForRecheck(database: Sqlite, row: EntryRow, order: OrderKey, nowMs: number): void {
+export function delayForRecheck(
+  database: Sqlite,
+  row: EntryRow,
+  order: OrderKey,
+  nowMs: number,
+): void {
   begin(database).run({ source: order.source, orderId: order.orderId, nowMs });
   const { changes } = delay(database).run({ id: row.id, dueAtMs: nowMs + askedAgainMs });
   assert(changes === 1, `${row.reference} is to be sent`);
@@ -104,17 +113,24 @@ export function endRecheck(
   return resume(database).run({ source, orderId, nowMs }).changes;
 }
 
-/** The orders that are due to be read, the longest due first. An order that no line waits for any more is forgotten. */
+/**
+ * The orders that are due to be read, the longest due first. An order that no line waits for any
+ * more is forgotten.
+ */
 export function dueRechecks(
   database: Sqlite,
   ask: { source: string; nowMs: number; limit: number },
 ): readonly DueRecheck[] {
   const { source, nowMs } = ask;
-  for (const orderId of unwanted(database).all(source)) endRecheck(database, { source, orderId, nowMs });
+  for (const orderId of unwanted(database).all(source))
+    endRecheck(database, { source, orderId, nowMs });
   return due(database).all(ask);
 }
 
-/** Ends the waiting for shops that are not among these, because nobody reads them. Returns how many entries are due. */
+/**
+ * Ends the waiting for shops that are not among these, because nobody reads them. Returns how many
+ * entries are due.
+ */
 export function endRechecksOfOthers(
   database: Sqlite,
   { sources, nowMs }: { sources: readonly string[]; nowMs: number },
@@ -122,7 +138,8 @@ export function endRechecksOfOthers(
   let entries = 0;
   for (;;) {
     const orders = ofOthers(database).all(JSON.stringify(sources));
-    for (const { source, orderId } of orders) entries += endRecheck(database, { source, orderId, nowMs });
+    for (const { source, orderId } of orders)
+      entries += endRecheck(database, { source, orderId, nowMs });
     if (orders.length < atOnce) return entries;
   }
 }

@@ -19,7 +19,9 @@ interface NewEntry extends Purchase {
   readonly rules: OrderRules;
 }
 
-type EntryLine = { readonly requestId: number } & Readonly<Record<'source' | 'orderId' | 'lineId', string>>;
+type EntryLine = { readonly requestId: number } & Readonly<
+  Record<'source' | 'orderId' | 'lineId', string>
+>;
 
 const insert = statementOf<Record<string, unknown>, never>(
   `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
@@ -32,7 +34,9 @@ const insert = statementOf<Record<string, unknown>, never>(
           CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
    FROM entries WHERE id = :id`,
 );
-const markReplaced = statementOf<[number], never>('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0');
+const markReplaced = statementOf<[number], never>(
+  'UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0',
+);
 const findPart = columnOf<[number, number, number], number>(
   'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND part = ?',
 );
@@ -45,12 +49,21 @@ const changeLine = statementOf<Record<string, unknown>, never>(
      days = :days, currency = :currency, not_after_ms = :notAfterMs, fingerprint = :fingerprint WHERE id = :id`,
 );
 /**
- * Re-orders a rejected entry under the next free generation, numbering parts as the worker does. Called inside a transaction.
+ * Re-orders a rejected entry under the next free generation, numbering parts as the worker does.
+ * Called inside a transaction.
  * @param as what the whole line orders from now on; null: the same again
  */
-export function reorder(outbox: Outbox, row: EntryRow, as: NewRequest | null, nowMs: number): string {
+export function reorder(
+  outbox: Outbox,
+  row: EntryRow,
+  as: NewRequest | null,
+  nowMs: number,
+): string {
   const { database } = outbox;
-  assert(row.replaced === 0 && row.outcome_unknown === 0 && isFinal(row.state), `${row.reference} may be ordered anew`);
+  assert(
+    row.replaced === 0 && row.outcome_unknown === 0 && isFinal(row.state),
+    `${row.reference} may be ordered anew`,
+  );
   let [generation, part] = [row.generation + 1, row.part * 2];
   while (findPart(database).get(row.line_id, generation, part) !== undefined) {
     generation += 1;
@@ -58,12 +71,22 @@ export function reorder(outbox: Outbox, row: EntryRow, as: NewRequest | null, no
   }
   assert(Number.isSafeInteger(part), `${row.reference} was not ordered anew too often`);
   // A deadline that has passed is dropped: the new entry would expire at once.
-  const notAfterMs = row.not_after_ms !== null && row.not_after_ms > nowMs ? row.not_after_ms : null;
+  const notAfterMs =
+    row.not_after_ms !== null && row.not_after_ms > nowMs ? row.not_after_ms : null;
   const again = { ...purchaseOf(row), rules: rulesFrom(row.rules), notAfterMs };
-  const reference = insertEntry(outbox, row, { ...(as ?? again), generation, part }, { nowMs, byPerson: 1 });
+  const reference = insertEntry(
+    outbox,
+    row,
+    { ...(as ?? again), generation, part },
+    { nowMs, byPerson: 1 },
+  );
   if (as !== null) {
     // A line that comes again is compared with what it orders now, and found by that.
-    const changed = { ...purchaseOf(as), notAfterMs: as.notAfterMs, fingerprint: fingerprintOf(as) };
+    const changed = {
+      ...purchaseOf(as),
+      notAfterMs: as.notAfterMs,
+      fingerprint: fingerprintOf(as),
+    };
     changeLine(database).run({ ...changed, id: row.line_id });
     indexProduct(database, row.line_id, productOf(as));
   }
@@ -73,8 +96,16 @@ export function reorder(outbox: Outbox, row: EntryRow, as: NewRequest | null, no
   return reference;
 }
 
-/** Entries that take the place of this one. Called inside the transaction that rejects it, before any of them is sent. */
-export function addReplacements(outbox: Outbox, row: EntryRow, added: readonly Replacement[], nowMs: number): void {
+/**
+ * Entries that take the place of this one. Called inside the transaction that rejects it, before
+ * any of them is sent.
+ */
+export function addReplacements(
+  outbox: Outbox,
+  row: EntryRow,
+  added: readonly Replacement[],
+  nowMs: number,
+): void {
   const { not_after_ms: notAfterMs } = row;
   for (const replacement of added) {
     const entry = { ...purchaseOf(row), ...replacement, notAfterMs, rules: rulesFrom(row.rules) };
@@ -83,22 +114,41 @@ export function addReplacements(outbox: Outbox, row: EntryRow, added: readonly R
   if (added.length > 0) markReplaced(outbox.database).run(row.id);
 }
 
-/** The reference of the first replacement of this entry, whether it was split or charged to another balance. */
+/**
+ * The reference of the first replacement of this entry, whether it was split or charged to another
+ * balance.
+ */
 export function firstReplacementOf(outbox: Outbox, row: EntryRow): string {
   return referenceOf(outbox, row, { generation: row.generation + 1, part: row.part * 2 });
 }
 
 /** Inserts another entry of the same line; returns its reference. */
-function insertEntry(outbox: Outbox, row: EntryRow, added: NewEntry, by: { nowMs: number; byPerson: 0 | 1 }): string {
+function insertEntry(
+  outbox: Outbox,
+  row: EntryRow,
+  added: NewEntry,
+  by: { nowMs: number; byPerson: 0 | 1 },
+): string {
   const reference = referenceOf(outbox, row, added);
   const lane = laneOf(lineOf(outbox.database, row).source, added, added.rules.fallback_currency);
-  insert(outbox.database).run({ ...added, ...by, rules: JSON.stringify(added.rules), id: row.id, reference, lane });
+  insert(outbox.database).run({
+    ...added,
+    ...by,
+    rules: JSON.stringify(added.rules),
+    id: row.id,
+    reference,
+    lane,
+  });
   return reference;
 }
 
 type Place = Pick<Replacement, 'generation' | 'part'>;
 
-function referenceOf({ database, namespace }: Outbox, row: EntryRow, { generation, part }: Place): string {
+function referenceOf(
+  { database, namespace }: Outbox,
+  row: EntryRow,
+  { generation, part }: Place,
+): string {
   return referenceFor(namespace, { ...lineOf(database, row), generation, part });
 }
 

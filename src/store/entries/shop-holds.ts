@@ -5,9 +5,10 @@ import { selectEntriesOfLine, type EntryRow } from '../sqlite/rows.ts';
 import { holdEntry, releaseEntry } from './entry-changes.ts';
 
 /*
- * Lines that must not be bought while the shop's order is in its present state. Unsent entries are held at once, and released
- * when the shop shows the order as paid again. The claim asks, too: a call that was in flight may come back unbought, and a
- * split adds entries. Every function is called inside a transaction.
+ * Lines that must not be bought while the shop's order is in its present state. Unsent entries are
+ * held at once, and released when the shop shows the order as paid again. The claim asks, too: a
+ * call that was in flight may come back unbought, and a split adds entries. Every function is
+ * called inside a transaction.
  */
 
 /** Why a line is held in whose place another one came that is a purchase of its own. */
@@ -23,7 +24,10 @@ const whyOther = {
 /** The states of entries that are to be sent, now or later, and whose outcome is known. */
 const unsent: ReadonlySet<EntryState> = new Set(['pending', 'waiting']);
 
-const findHold = statementOf<[number], { why: string | null; isLifted: number; other: keyof typeof whyOther | null }>(
+const findHold = statementOf<
+  [number],
+  { why: string | null; isLifted: number; other: keyof typeof whyOther | null }
+>(
   `SELECT shop_hold AS why, shop_hold_lifted AS isLifted,
      (SELECT other_worker FROM other_worker_lines WHERE line_id = lines.id) AS other FROM lines WHERE id = ?`,
 );
@@ -34,7 +38,9 @@ const selectHeldForOther = statementOf<[string], EntryRow>(
 const setHold = statementOf<{ lineId: number; why: string | null }, never>(
   'UPDATE lines SET shop_hold = :why, shop_hold_lifted = 0 WHERE id = :lineId',
 );
-const setLifted = statementOf<[number], never>('UPDATE lines SET shop_hold_lifted = 1 WHERE id = ?');
+const setLifted = statementOf<[number], never>(
+  'UPDATE lines SET shop_hold_lifted = 1 WHERE id = ?',
+);
 // The newest state of the order has neither the line nor another one in its place.
 const findVanished = columnOf<[number], number>(
   `SELECT o.id FROM lines n JOIN lines o ON o.id = n.same_as JOIN requests r ON r.id = o.request_id
@@ -54,21 +60,33 @@ export function whyHeldByShop(database: Sqlite, row: Pick<EntryRow, 'line_id'>):
   return hold.why ?? (hold.other === null ? null : whyOther[hold.other]);
 }
 
-/** An operator has acknowledged the other worker of a shop. The next claim holds again what that one ordered. */
+/**
+ * An operator has acknowledged the other worker of a shop. The next claim holds again what that one
+ * ordered.
+ */
 export function releaseHeldForOther(outbox: Outbox, source: string, nowMs: number): void {
-  for (const row of selectHeldForOther(outbox.database).all(source)) releaseEntry(outbox, row, nowMs);
+  for (const row of selectHeldForOther(outbox.database).all(source))
+    releaseEntry(outbox, row, nowMs);
 }
 
-/** A person releases an entry that the shop's state holds: until that state changes, it does not count for the line. */
+/**
+ * A person releases an entry that the shop's state holds: until that state changes, it does not
+ * count for the line.
+ */
 export function liftShopHold(database: Sqlite, row: EntryRow): void {
   if (row.held_by === 'shop') setLifted(database).run(row.line_id);
 }
 
 /**
- * A person says that a line is a purchase of its own. The unsent entries of the line that it replaces are held: the shop does
- * not have that line any more. Returns the entries that are held now.
+ * A person says that a line is a purchase of its own. The unsent entries of the line that it
+ * replaces are held: the shop does not have that line any more. Returns the entries that are held
+ * now.
  */
-export function makeOwnPurchase(outbox: Outbox, row: Pick<EntryRow, 'line_id'>, nowMs: number): readonly EntryRow[] {
+export function makeOwnPurchase(
+  outbox: Outbox,
+  row: Pick<EntryRow, 'line_id'>,
+  nowMs: number,
+): readonly EntryRow[] {
   const { database } = outbox;
   const vanished = findVanished(database).get(row.line_id);
   setOwnPurchase(database).run(row.line_id);
@@ -78,10 +96,12 @@ export function makeOwnPurchase(outbox: Outbox, row: Pick<EntryRow, 'line_id'>, 
 }
 
 /**
- * Records why a line must not be bought now, and holds or releases what is unsent of it. An entry that a person held stays
- * held. An entry that a person released stays released while the reason is the same.
+ * Records why a line must not be bought now, and holds or releases what is unsent of it. An entry
+ * that a person held stays held. An entry that a person released stays released while the reason is
+ * the same.
  * @param state.why null: it may be bought
- * @param state.stillWhy why it may not be released although the order is paid again; it holds nothing that is not held
+ * @param state.stillWhy why it may not be released although the order is paid again; it holds
+ * nothing that is not held
  */
 export function applyShopHold(
   outbox: Outbox,

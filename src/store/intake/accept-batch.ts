@@ -14,7 +14,9 @@ import { countReceived, findRequest, requestOf, type Request } from './requests.
 export interface IntakeBatch {
   readonly nowMs: number;
   readonly fileId: string | null;
-  /** The separator of a CSV file: its rows are written back. Absent or null: there is no such file. */
+  /**
+   * The separator of a CSV file: its rows are written back. Absent or null: there is no such file.
+   */
   readonly delimiter?: string | null;
   /** Ids that differ only as a spreadsheet changes them are ids of different orders. */
   readonly allowMangledIds?: boolean;
@@ -63,7 +65,10 @@ interface Ids {
 /** A known line. */
 type Like = Pick<Ids, 'orderId' | 'lineId'> & { readonly id: number; readonly reference: string };
 // By position: it runs for each new order whose id is a number.
-const findLikeOrder = columnOf<[string, string, string, number, string, string, string, number], number>(
+const findLikeOrder = columnOf<
+  [string, string, string, number, string, string, string, number],
+  number
+>(
   `SELECT id FROM requests WHERE source = ? AND order_id IN (?, ?) AND id <> ?
    UNION ALL SELECT id FROM requests INDEXED BY requests_with_zeros
      WHERE source = ? AND order_id GLOB '[0'']*' AND ltrim(order_id, '''0') IN (?, ?) AND id <> ?`,
@@ -74,14 +79,17 @@ const selectLike = statementOf<[number, string, string, string], Like>(
    FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
    WHERE r.id = ? AND (? = '' OR ltrim(l.line_id, '''0') IN (?, ?)) ORDER BY e.id LIMIT 1`,
 );
-const countFile = statementOf<Record<AcceptedLine['status'] | 'rejected', number> & { fileId: string }, never>(
+const countFile = statementOf<
+  Record<AcceptedLine['status'] | 'rejected', number> & { fileId: string },
+  never
+>(
   `UPDATE files SET accepted_count = accepted_count + :accepted, known_count = known_count + :known,
      conflict_count = conflict_count + :conflict, rejected_count = rejected_count + :rejected WHERE id = :fileId`,
 );
 
 /**
- * Accepts each line of a batch by itself, and records the lines that could not be read. A known line is compared with what was
- * accepted first: in a conflict, nothing is bought for the new one.
+ * Accepts each line of a batch by itself, and records the lines that could not be read. A known
+ * line is compared with what was accepted first: in a conflict, nothing is bought for the new one.
  */
 export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly AcceptedLine[] {
   const { nowMs, fileId, delimiter = null, rejections } = batch;
@@ -102,61 +110,132 @@ export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly Accept
   // Sent again: the shop gets its result again, in case it lost it.
   for (const requestId of new Set(repeats.map(({ request }) => request.requestId)))
     repeatResult(outbox, requestId, nowMs);
-  const count = (status: AcceptedLine['status']) => taken.filter(({ accepted }) => accepted.status === status).length;
+  const count = (status: AcceptedLine['status']) =>
+    taken.filter(({ accepted }) => accepted.status === status).length;
   if (fileId !== null) {
-    const counts = { accepted: count('accepted'), known: repeats.length, conflict: count('conflict'), rejected };
+    const counts = {
+      accepted: count('accepted'),
+      known: repeats.length,
+      conflict: count('conflict'),
+      rejected,
+    };
     countFile(outbox.database).run({ ...counts, fileId });
   }
   return taken.map(({ accepted }) => accepted);
 }
 
-/** An export shows each order again after it was bought here, as completed or delivered: that asks nobody anything. */
+/**
+ * An export shows each order again after it was bought here, as completed or delivered: that asks
+ * nobody anything.
+ */
 function isDelivered(database: Sqlite, { code, source, orderId, lineId }: NewRejection): boolean {
-  if (code !== 'payment_unclear' || source === null || orderId === null || lineId === null) return false;
+  if (code !== 'payment_unclear' || source === null || orderId === null || lineId === null)
+    return false;
   const requestId = findRequest(database).get(source, orderId);
   return requestId !== undefined && findLine(database).get(requestId, lineId) !== undefined;
 }
 
-function takeLine(outbox: Outbox, line: IntakeBatch['lines'][number], batch: IntakeBatch): TakenLine {
+function takeLine(
+  outbox: Outbox,
+  line: IntakeBatch['lines'][number],
+  batch: IntakeBatch,
+): TakenLine {
   const { source, orderId, lineId, lineNumber: row } = line;
   const request = requestOf(outbox, line, batch.nowMs, line.metadata);
-  const known = request.isNew ? undefined : findLine(outbox.database).get(request.requestId, lineId);
+  const known = request.isNew
+    ? undefined
+    : findLine(outbox.database).get(request.requestId, lineId);
   if (known === undefined) {
     const like = batch.allowMangledIds === true ? null : findLike(outbox.database, line, request);
     if (like !== null)
-      return { accepted: recordLike(outbox, line, like, batch), request, row, line: like.id, isRepeat: false };
+      return {
+        accepted: recordLike(outbox, line, like, batch),
+        request,
+        row,
+        line: like.id,
+        isRepeat: false,
+      };
     const { reference, line: inserted } = insertLine(outbox, line, request, batch);
-    const accepted = { status: 'accepted', source, orderId, lineId, reference, differences: [] } as const;
+    const accepted = {
+      status: 'accepted',
+      source,
+      orderId,
+      lineId,
+      reference,
+      differences: [],
+    } as const;
     return { accepted, request, row, line: inserted, isRepeat: false };
   }
   const accepted = compareLine(outbox.database, line, known, batch);
   // A file that is read again after a crash meets its own lines, which count already.
   const isOfThisFile = batch.fileId !== null && known.file_id === batch.fileId;
-  return { accepted, request, row, line: known.id, isRepeat: accepted.status === 'known' && !isOfThisFile };
+  return {
+    accepted,
+    request,
+    row,
+    line: known.id,
+    isRepeat: accepted.status === 'known' && !isOfThisFile,
+  };
 }
 
-/** The known line whose id, or that of its order, a spreadsheet may have changed into this one; null: there is none. */
+/**
+ * The known line whose id, or that of its order, a spreadsheet may have changed into this one;
+ * null: there is none.
+ */
 const findLike = (database: Sqlite, ids: Ids, request: Request): Like | null =>
   likeOrder(database, ids, request) ?? likeLine(database, ids, request);
 
 /** It is a conflict: the same purchase would be made again. */
-function recordLike(outbox: Outbox, line: IntakeBatch['lines'][number], like: Like, batch: IntakeBatch): AcceptedLine {
+function recordLike(
+  outbox: Outbox,
+  line: IntakeBatch['lines'][number],
+  like: Like,
+  batch: IntakeBatch,
+): AcceptedLine {
   const { source, orderId, lineId, lineNumber } = line;
   const ids = { source, orderId, lineId };
   const [field, was, is] =
-    like.orderId === orderId ? ['line_id', like.lineId, lineId] : ['order_id', like.orderId, orderId];
+    like.orderId === orderId
+      ? ['line_id', like.lineId, lineId]
+      : ['order_id', like.orderId, orderId];
   const rule = `is the known ${field} ${was} as a spreadsheet may change it, so nothing was bought for this one. If they are two, set intake.folders[].allow_mangled_ids`;
-  const rejection = { ...ids, lineNumber, product: productOf(line), code: 'id_mangled', field, rule, value: is };
+  const rejection = {
+    ...ids,
+    lineNumber,
+    product: productOf(line),
+    code: 'id_mangled',
+    field,
+    rule,
+    value: is,
+  };
   reject(outbox, rejection, batch);
-  return { ...ids, reference: like.reference, status: 'conflict', differences: [{ field, was, is }] };
+  return {
+    ...ids,
+    reference: like.reference,
+    status: 'conflict',
+    differences: [{ field, was, is }],
+  };
 }
 
-function likeOrder(database: Sqlite, { source, orderId }: Ids, { requestId, isNew }: Request): Like | null {
+function likeOrder(
+  database: Sqlite,
+  { source, orderId }: Ids,
+  { requestId, isNew }: Request,
+): Like | null {
   const bare = bareNumber(orderId);
   // One that was only flagged has no lines.
   if (bare === null || (!isNew && hasLines(database).get(requestId) !== undefined)) return null;
   const decimal = `${bare}.0`;
-  const found = findLikeOrder(database).all(source, bare, decimal, requestId, source, bare, decimal, requestId);
+  const found = findLikeOrder(database).all(
+    source,
+    bare,
+    decimal,
+    requestId,
+    source,
+    bare,
+    decimal,
+    requestId,
+  );
   for (const id of found) {
     const like = selectLike(database).get(id, '', '', '');
     if (like !== undefined) return like;
@@ -166,7 +245,9 @@ function likeOrder(database: Sqlite, { source, orderId }: Ids, { requestId, isNe
 
 function likeLine(database: Sqlite, { lineId }: Ids, { requestId, isNew }: Request): Like | null {
   const bare = isNew ? null : bareNumber(lineId);
-  return bare === null ? null : (selectLike(database).get(requestId, bare, bare, `${bare}.0`) ?? null);
+  return bare === null
+    ? null
+    : (selectLike(database).get(requestId, bare, bare, `${bare}.0`) ?? null);
 }
 
 function compareLine(
@@ -179,9 +260,12 @@ function compareLine(
   const { reference } = known;
   const ids = { source, orderId, lineId };
   const base = { ...ids, reference };
-  if (known.fingerprint === fingerprintOf(line)) return { ...base, status: 'known', differences: [] };
+  if (known.fingerprint === fingerprintOf(line))
+    return { ...base, status: 'known', differences: [] };
   const differences = lineDifferences(known, line);
-  const changes = differences.map(({ field, was, is }) => `${field}: ${String(was)} then, ${String(is)} now`);
+  const changes = differences.map(
+    ({ field, was, is }) => `${field}: ${String(was)} then, ${String(is)} now`,
+  );
   const conflict = {
     ...ids,
     lineNumber,
@@ -199,5 +283,9 @@ function compareLine(
 export function lineDifferences(was: Purchase, is: Purchase): AcceptedLine['differences'] {
   return purchaseFields
     .filter((field) => was[field] !== is[field])
-    .map((field) => ({ field: field === 'operation' ? 'type' : field, was: was[field], is: is[field] }));
+    .map((field) => ({
+      field: field === 'operation' ? 'type' : field,
+      was: was[field],
+      is: is[field],
+    }));
 }

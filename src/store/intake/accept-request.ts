@@ -33,7 +33,10 @@ export interface OrderConflict {
   readonly orderId: string;
   readonly lines: readonly {
     readonly lineId: string;
-    /** The reference that the line was accepted under; null for a line that was not part of the order. */
+    /**
+     * The reference that the line was accepted under; null for a line that was not part of the
+     * order.
+     */
     readonly reference: string | null;
     readonly differences: AcceptedLine['differences'];
   }[];
@@ -55,15 +58,21 @@ const selectLines = statementOf<[number], KnownLine>(
 );
 
 /**
- * Accepts a request whole or not at all, for callers that get the answer at once and can correct what they sent. A known
- * order must come with exactly the lines that were accepted: a caller that numbers its lines anew when it tries again
- * would otherwise buy them again.
+ * Accepts a request whole or not at all, for callers that get the answer at once and can correct
+ * what they sent. A known order must come with exactly the lines that were accepted: a caller that
+ * numbers its lines anew when it tries again would otherwise buy them again.
  */
 export function acceptRequest(outbox: Outbox, { lines, nowMs }: WholeRequest): RequestOutcome {
-  const orders = ordersOf(lines).map((order) => ({ order, known: knownLines(outbox.database, order[0]) }));
+  const orders = ordersOf(lines).map((order) => ({
+    order,
+    known: knownLines(outbox.database, order[0]),
+  }));
   const conflicts = orders.flatMap(({ order, known }) => conflictOf(order, known));
   if (conflicts.length > 0) return { kind: 'conflict', conflicts };
-  return { kind: 'accepted', orders: orders.map(({ order, known }) => acceptOrder(outbox, order, known, nowMs)) };
+  return {
+    kind: 'accepted',
+    orders: orders.map(({ order, known }) => acceptOrder(outbox, order, known, nowMs)),
+  };
 }
 
 function knownLines(database: Sqlite, { source, orderId }: AcceptableLine): readonly KnownLine[] {
@@ -71,7 +80,12 @@ function knownLines(database: Sqlite, { source, orderId }: AcceptableLine): read
   return requestId === undefined ? [] : selectLines(database).all(requestId);
 }
 
-function acceptOrder(outbox: Outbox, order: Order, known: readonly KnownLine[], nowMs: number): AcceptedOrder {
+function acceptOrder(
+  outbox: Outbox,
+  order: Order,
+  known: readonly KnownLine[],
+  nowMs: number,
+): AcceptedOrder {
   const [{ source, orderId }] = order;
   const [first] = known;
   if (first !== undefined) {
@@ -83,10 +97,14 @@ function acceptOrder(outbox: Outbox, order: Order, known: readonly KnownLine[], 
   return { source, orderId, status: 'accepted', requestId, lines };
 }
 
-/** A source holds no control characters, so the separator keeps the keys of different orders apart. */
+/**
+ * A source holds no control characters, so the separator keeps the keys of different orders apart.
+ */
 function ordersOf(lines: WholeRequest['lines']): readonly Order[] {
   const orders = Map.groupBy(lines, ({ source, orderId }) => `${source}\u0000${orderId}`);
-  return [...orders.values()].flatMap(([first, ...rest]): Order[] => (first === undefined ? [] : [[first, ...rest]]));
+  return [...orders.values()].flatMap(([first, ...rest]): Order[] =>
+    first === undefined ? [] : [[first, ...rest]],
+  );
 }
 
 function conflictOf(order: Order, known: readonly KnownLine[]): readonly OrderConflict[] {
@@ -97,7 +115,8 @@ function conflictOf(order: Order, known: readonly KnownLine[]): readonly OrderCo
   const different = known.flatMap((was) => {
     const is = sent.get(was.lineId);
     const line = { lineId: was.lineId, reference: was.reference };
-    if (is === undefined) return [{ ...line, differences: [{ field: 'line', was: 'ordered', is: 'missing' }] }];
+    if (is === undefined)
+      return [{ ...line, differences: [{ field: 'line', was: 'ordered', is: 'missing' }] }];
     if (was.fingerprint === fingerprintOf(is)) return [];
     return [{ ...line, differences: lineDifferences(was, is) }];
   });

@@ -28,7 +28,10 @@ const select = statementOf<[string], FileRow>(
 const selectRejections = statementOf<[string], Rejection>(
   `SELECT ${rejectionColumns} FROM rejections WHERE file_id = ? ORDER BY line_number, id`,
 );
-const begin = statementOf<FileId & { name: string; folder: string; sizeBytes: number; nowMs: number }, never>(
+const begin = statementOf<
+  FileId & { name: string; folder: string; sizeBytes: number; nowMs: number },
+  never
+>(
   `INSERT INTO files (id, name, folder, size_bytes, state, starts, claimed_at_ms)
    VALUES (:id, :name, :folder, :sizeBytes, 'ingesting', 1, :nowMs)
    ON CONFLICT (id) DO UPDATE SET starts = starts + 1, folder = excluded.folder, size_bytes = excluded.size_bytes
@@ -40,7 +43,10 @@ const finish = statementOf<FileId & { sha256: string; nowMs: number }, never>(
 const postpone = statementOf<[string], never>(
   "UPDATE files SET starts = starts - 1 WHERE id = ? AND state = 'ingesting' AND starts > 0",
 );
-const reject = statementOf<FileId & { sha256: string | null; code: string; message: string; nowMs: number }, never>(
+const reject = statementOf<
+  FileId & { sha256: string | null; code: string; message: string; nowMs: number },
+  never
+>(
   // A program may write a file that is no order file again and again: it needs attention once.
   `UPDATE files SET state = 'rejected', sha256 = :sha256, error_code = :code, error_message = :message, finished_at_ms = :nowMs,
      acknowledged_at_ms = CASE WHEN :code = 'unknown_extension' AND EXISTS (SELECT 1 FROM files o
@@ -61,7 +67,9 @@ const giveBack = statementOf<{ id: string; nowMs: number }, never>(
 export class OrderFiles extends OutboxSteps {
   readonly find = this.first(select);
 
-  /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
+  /**
+   * Counts a start of a file before it is read, so that a file which kills the worker is noticed.
+   */
   readonly begin = this.#change(begin, null);
 
   /** The file was read to its end: records its content hash and returns its counts. */
@@ -79,10 +87,15 @@ export class OrderFiles extends OutboxSteps {
     makeCsvFileDue(database, id);
   });
 
-  /** Another file has taken its place, with all of its rows: nothing is written back for this one. */
+  /**
+   * Another file has taken its place, with all of its rows: nothing is written back for this one.
+   */
   readonly replaced = this.step(({ database }, id: string) => forgetCsvFile(database, id));
 
-  /** The file is in the inbox again, where it will have another id. A row to which lines belong stays as it is. */
+  /**
+   * The file is in the inbox again, where it will have another id. A row to which lines belong
+   * stays as it is.
+   */
   readonly giveBack = this.write(giveBack);
 
   async rejections(id: string): Promise<readonly Rejection[]> {

@@ -22,7 +22,11 @@ type CancelUnsentResult =
   | {
       readonly kind: 'refused';
       readonly requestId: number;
-      readonly lines: readonly { readonly lineId: string; readonly reference: string; readonly state: EntryState }[];
+      readonly lines: readonly {
+        readonly lineId: string;
+        readonly reference: string;
+        readonly state: EntryState;
+      }[];
     };
 
 const selectEntries = statementOf<[number], EntryRow & { shop_line_id: string }>(
@@ -30,14 +34,23 @@ const selectEntries = statementOf<[number], EntryRow & { shop_line_id: string }>
    ORDER BY e.id`,
 );
 
-/** Takes in orders that arrive by file, line by line, or over HTTP, each request whole or not at all. */
+/**
+ * Takes in orders that arrive by file, line by line, or over HTTP, each request whole or not at
+ * all.
+ */
 export class Intake extends OutboxSteps {
   readonly files = new OrderFiles(this.outbox);
 
-  /** Accepts lines with their references, and records the lines that could not be accepted. One transaction. */
+  /**
+   * Accepts lines with their references, and records the lines that could not be accepted. One
+   * transaction.
+   */
   readonly acceptBatch = this.step(acceptBatch);
 
-  /** Cancels an order of which nothing was ever sent, or nothing of it. Cancelling it again changes nothing. */
+  /**
+   * Cancels an order of which nothing was ever sent, or nothing of it. Cancelling it again changes
+   * nothing.
+   */
   readonly cancelUnsent = this.step(cancelUnsent);
 
   // A transaction within a transaction is a savepoint: only what this one request wrote is undone.
@@ -46,8 +59,9 @@ export class Intake extends OutboxSteps {
   );
 
   /**
-   * Accepts requests that arrived together, in one commit. Each request is accepted whole or not at all, and a failure
-   * of one leaves the others as they are. Rejects only when the commit itself failed: then nothing was accepted.
+   * Accepts requests that arrived together, in one commit. Each request is accepted whole or not at
+   * all, and a failure of one leaves the others as they are. Rejects only when the commit itself
+   * failed: then nothing was accepted.
    */
   async acceptRequests(requests: readonly WholeRequest[]): Promise<readonly RequestOutcome[]> {
     let failed = false;
@@ -59,21 +73,26 @@ export class Intake extends OutboxSteps {
         return outcomes;
       });
     } catch (error) {
-      // A transaction that did not begin, or could not be committed, is not tried again here; nor is it when the disk
-      // failed, which comes as an error of ours. Where space is short, only the new orders are refused.
+      // A transaction that did not begin, or could not be committed, is not tried again here; nor
+      // is it when the disk failed, which comes as an error of ours. Where space is short, only the
+      // new orders are refused.
       if (!failed || (error instanceof OrderSyncError && !hasCode(error, 'DISK_FULL'))) throw error;
       return this.#acceptEachApart(requests);
     }
   }
 
-  /** One cannot be written, which is rare: all are, with a savepoint around each, which costs as much as a request. */
+  /**
+   * One cannot be written, which is rare: all are, with a savepoint around each, which costs as
+   * much as a request.
+   */
   #acceptEachApart(requests: readonly WholeRequest[]): readonly RequestOutcome[] {
     return inTransaction(this.database, () =>
       requests.map((request): RequestOutcome => {
         try {
           return this.#acceptInSavepoint(request);
         } catch (error) {
-          // A disk that cannot be written, or a transaction that SQLite ended by itself, fails all of them.
+          // A disk that cannot be written, or a transaction that SQLite ended by itself, fails all
+          // of them.
           if (!this.database.inTransaction || isDiskFailure(error)) throw error;
           return { kind: 'failed', error };
         }
@@ -91,15 +110,28 @@ function cancelUnsent(outbox: Outbox, order: CancelUnsentRequest): CancelUnsentR
   if (rows.length === 0) return { kind: 'not_found' };
   const unsent = rows.filter((row) => isSurelyUnsent(database, row));
   if (rows.some((row) => !endedUnbought.has(row.state) && !unsent.includes(row))) {
-    const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
+    const lines = rows.map((row) => ({
+      lineId: row.shop_line_id,
+      reference: row.reference,
+      state: row.state,
+    }));
     return { kind: 'refused', requestId, lines };
   }
   // Of its rejected lines, too, nobody expects anything any more.
-  for (const lineId of new Set(rows.map((row) => row.line_id))) setTakenBack(database).run({ lineId, takenBack: 1 });
-  for (const row of unsent) cancelEntry(outbox, row, `taken back before it was sent: ${reason}`, nowMs);
+  for (const lineId of new Set(rows.map((row) => row.line_id)))
+    setTakenBack(database).run({ lineId, takenBack: 1 });
+  for (const row of unsent)
+    cancelEntry(outbox, row, `taken back before it was sent: ${reason}`, nowMs);
   if (unsent.length > 0) {
     const detail = { references: unsent.map((row) => row.reference) };
-    recordAudit(database, { actor, reason, nowMs, action: 'cancel', subject: `${source}/${orderId}`, detail });
+    recordAudit(database, {
+      actor,
+      reason,
+      nowMs,
+      action: 'cancel',
+      subject: `${source}/${orderId}`,
+      detail,
+    });
   }
   return { kind: 'cancelled', requestId, cancelled: unsent.length };
 }

@@ -19,7 +19,10 @@ const insertEntryRow = statementOf<unknown[], never>(
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
 );
 
-/** Inserts a line of a request with its entry, to be bought under a reference. The database refuses a known line. */
+/**
+ * Inserts a line of a request with its entry, to be bought under a reference. The database refuses
+ * a known line.
+ */
 export function insertLine(
   outbox: Outbox,
   line: AcceptableLine,
@@ -32,14 +35,24 @@ export function insertLine(
   if (!isNew) requireSpace();
   const { source, orderId, lineId, notAfterMs, rules = {} } = line;
   const reference = referenceFor(namespace, { source, orderId, lineId, generation: 0, part: 0 });
-  // One by one, in the order of the columns: to map the names costs 5 % of all that accepting a line costs.
+  // One by one, in the order of the columns: to map the names costs 5 % of all that accepting a
+  // line costs.
   const { operation, variant, plan, iccid, quantity, days, currency } = line;
   const purchase = [operation, variant, plan, iccid, quantity, days, currency, notAfterMs];
   const extra = JSON.stringify(line.extra);
   const values = [requestId, lineId, ...purchase, extra, fingerprintOf(line), fileId, nowMs];
   const lineRowId = Number(insertLineRow(database).run(...values).lastInsertRowid);
   const lane = laneOf(source, line, rules.fallback_currency);
-  const entry = [reference, lineRowId, ...purchase, JSON.stringify(rules), lane, nowMs, nowMs, nowMs];
+  const entry = [
+    reference,
+    lineRowId,
+    ...purchase,
+    JSON.stringify(rules),
+    lane,
+    nowMs,
+    nowMs,
+    nowMs,
+  ];
   countNewEntry(database, Number(insertEntryRow(database).run(...entry).lastInsertRowid));
   indexLine(database, lineRowId, productOf(line), line.extra, newMetadata);
   // An order that is new has no rejections yet.

@@ -7,15 +7,17 @@ import type { Outbox } from '../sqlite/outbox.ts';
 import { countReceived, requestOf } from './requests.ts';
 
 /**
- * A line that was not accepted, or a flag on a shop's order, which comes from no file. It is corrected when its line comes
- * again and is accepted; every other one stays open for a person.
+ * A line that was not accepted, or a flag on a shop's order, which comes from no file. It is
+ * corrected when its line comes again and is accepted; every other one stays open for a person.
  */
 export interface Rejection {
   readonly lineNumber: number | null;
   readonly source: string | null;
   readonly orderId: string | null;
   readonly lineId: string | null;
-  /** The product of the line, where it can be read: by it a line whose id was wrong is found again. */
+  /**
+   * The product of the line, where it can be read: by it a line whose id was wrong is found again.
+   */
   readonly product?: string | null;
   /** A stable name of the rule's kind, for example `invalid_field`, `unknown_field`, `conflict`. */
   readonly code: string;
@@ -49,8 +51,12 @@ const correctById = columnOf<Line & Arrival, string | null>(
      AND code <> 'conflict' AND code <> 'duplicate_line' AND (file_id IS NULL OR file_id IS NOT :fileId)
    RETURNING file_id`,
 );
-// One of each earlier file, because the new line is one line of it. One that names its product comes first.
-const correctByProduct = statementOf<Line & Arrival & { product: string | null; filesById: string }, never>(
+// One of each earlier file, because the new line is one line of it. One that names its product
+// comes first.
+const correctByProduct = statementOf<
+  Line & Arrival & { product: string | null; filesById: string },
+  never
+>(
   `UPDATE rejections SET corrected_at_ms = :nowMs WHERE id IN (
      SELECT id FROM (
        SELECT id, row_number() OVER (PARTITION BY file_id ORDER BY product IS NULL, id) AS place FROM rejections
@@ -62,7 +68,11 @@ const correctByProduct = statementOf<Line & Arrival & { product: string | null; 
 );
 
 /** Returns whether it is new: a file that is read again brings its rejections again. */
-export function recordRejection(database: Sqlite, rejection: NewRejection, { nowMs, fileId }: Arrival): boolean {
+export function recordRejection(
+  database: Sqlite,
+  rejection: NewRejection,
+  { nowMs, fileId }: Arrival,
+): boolean {
   const { product = null } = rejection;
   return insert(database).run({ ...rejection, product, fileId, nowMs }).changes === 1;
 }
@@ -86,9 +96,10 @@ export function reject(
 }
 
 /**
- * A line of an order was accepted for the first time, which corrects the earlier rejection of its id. A line whose id
- * could not be read, or was that of another line, is corrected by a new line of the same product from a later file; if
- * its product could not be read either, by any new line. One new line corrects one line of a file.
+ * A line of an order was accepted for the first time, which corrects the earlier rejection of its
+ * id. A line whose id could not be read, or was that of another line, is corrected by a new line of
+ * the same product from a later file; if its product could not be read either, by any new line. One
+ * new line corrects one line of a file.
  */
 export function correctRejections(database: Sqlite, line: AcceptableLine, arrival: Arrival): void {
   const { source, orderId, lineId } = line;
@@ -96,5 +107,9 @@ export function correctRejections(database: Sqlite, line: AcceptableLine, arriva
   const files = correctById(database)
     .all(accepted)
     .filter((file) => file !== null);
-  correctByProduct(database).run({ ...accepted, product: productOf(line), filesById: JSON.stringify(files) });
+  correctByProduct(database).run({
+    ...accepted,
+    product: productOf(line),
+    filesById: JSON.stringify(files),
+  });
 }

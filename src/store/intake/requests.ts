@@ -13,8 +13,8 @@ export interface Request {
 export const findRequest = columnOf<[source: string, orderId: string], number>(
   'SELECT id FROM requests WHERE source = ? AND order_id = ?',
 );
-// By name instead of by position, the values of the statements that run for each new line cost a fifth of all that accepting
-// it costs.
+// By name instead of by position, the values of the statements that run for each new line cost a
+// fifth of all that accepting it costs.
 const insertRequest = statementOf<[string, string, string, number, number], never>(
   `INSERT INTO requests (source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?)
    ON CONFLICT DO NOTHING`,
@@ -30,7 +30,8 @@ const addReceived = statementOf<[number, number], never>(
 );
 
 /**
- * The request of an order, which is inserted where it is new. Most are new, so they are not looked for before.
+ * The request of an order, which is inserted where it is new. Most are new, so they are not looked
+ * for before.
  * @throws OrderSyncError DISK_FULL for a new one, where the reserve of the disk is used up
  */
 export function requestOf(
@@ -43,10 +44,17 @@ export function requestOf(
   const inserted = insertRequest(database).run(source, orderId, text, nowMs, nowMs);
   if (inserted.changes === 1) {
     requireSpace();
-    return { requestId: Number(inserted.lastInsertRowid), isNew: true, newMetadata: text === '{}' ? null : metadata };
+    return {
+      requestId: Number(inserted.lastInsertRowid),
+      isNew: true,
+      newMetadata: text === '{}' ? null : metadata,
+    };
   }
   const requestId = findRequest(database).get(source, orderId);
-  assert(requestId !== undefined, `an order that cannot be inserted is known: ${source} ${orderId}`);
+  assert(
+    requestId !== undefined,
+    `an order that cannot be inserted is known: ${source} ${orderId}`,
+  );
   const isAdopted = text !== '{}' && adoptMetadata(database).run(text, requestId).changes === 1;
   return { requestId, isNew: false, newMetadata: isAdopted ? metadata : null };
 }

@@ -1,6 +1,10 @@
 import type { Unit } from '../../core/answers/order-answer.ts';
 import type { BulkAction, BulkFilter, ResultOf } from '../../core/operator/operator-command.ts';
-import { decideAction, type EntryAction, type OperatorFacts } from '../../core/operator/operator-decision.ts';
+import {
+  decideAction,
+  type EntryAction,
+  type OperatorFacts,
+} from '../../core/operator/operator-decision.ts';
 import { familyOf, purchaseOf, type Family } from '../../core/order/purchase.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { stillFitting } from '../read/bulk-entries.ts';
@@ -52,12 +56,20 @@ const endFlag = statementOf<[number, number | null], never>(
 const decidePieces = columnOf<[number, number | undefined], number>(
   "UPDATE lines SET extra = json_set(extra, '$.given_pieces', printf('%d', ?)) WHERE id = ? RETURNING request_id",
 );
-const findOpenCall = columnOf<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL');
+const findOpenCall = columnOf<[number], number>(
+  'SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL',
+);
 
 export type EntryCommandResult = ReturnType<typeof actOnEntry>;
 
-/** Reads, judges, writes and records the decision of a person about an entry. A refusal leaves everything as it was. */
-export function actOnEntry(outbox: Outbox, command: EntryCommand & { readonly inBulk?: BulkFilter }) {
+/**
+ * Reads, judges, writes and records the decision of a person about an entry. A refusal leaves
+ * everything as it was.
+ */
+export function actOnEntry(
+  outbox: Outbox,
+  command: EntryCommand & { readonly inBulk?: BulkFilter },
+) {
   const { database } = outbox;
   const { reference, order, nowMs, inBulk } = command;
   const row = findActingRow(database).get(reference);
@@ -89,7 +101,9 @@ export function actOnEntry(outbox: Outbox, command: EntryCommand & { readonly in
       before: auditedFields(row),
       after: auditedFields(findActingRow(database).get(reference) ?? row),
       ...(order.action === 'resolve' ? auditedResolution(order) : {}),
-      ...(newReference === null ? {} : { new_reference: newReference, ...(as === null ? {} : { orders: as }) }),
+      ...(newReference === null
+        ? {}
+        : { new_reference: newReference, ...(as === null ? {} : { orders: as }) }),
       ...(inBulk === undefined ? {} : { in_bulk: inBulk }),
     },
   });
@@ -97,7 +111,10 @@ export function actOnEntry(outbox: Outbox, command: EntryCommand & { readonly in
   return { reference, before: row.state, after: move.state, newReference };
 }
 
-/** Decides, once, how many of the pieces that were bought the customer gets, where the shop's order has fewer now. */
+/**
+ * Decides, once, how many of the pieces that were bought the customer gets, where the shop's order
+ * has fewer now.
+ */
 export function givePieces(outbox: Outbox, command: PiecesCommand) {
   const { reference, pieces, nowMs } = command;
   const found = selectInQuestion(outbox.database).all(command);
@@ -109,12 +126,23 @@ export function givePieces(outbox: Outbox, command: PiecesCommand) {
   }
   for (const { flagId } of found) endFlag(outbox.database).run(nowMs, flagId);
   resultChanged(outbox, requestId, nowMs, true);
-  recordAudit(outbox.database, { ...command, action: 'give', subject: reference, detail: { pieces } });
+  recordAudit(outbox.database, {
+    ...command,
+    action: 'give',
+    subject: reference,
+    detail: { pieces },
+  });
   return { reference, before: 'fulfilled', after: 'fulfilled', newReference: null } as const;
 }
 
-/** Acts on one entry after the other: after a refusal the others continue, and any other error ends the step. */
-export function actInBulk(outbox: Outbox, { references, order, which, ...command }: BulkCommand): BulkResult {
+/**
+ * Acts on one entry after the other: after a refusal the others continue, and any other error ends
+ * the step.
+ */
+export function actInBulk(
+  outbox: Outbox,
+  { references, order, which, ...command }: BulkCommand,
+): BulkResult {
   const fitting = stillFitting(outbox.database, order, which, references);
   const changed: string[] = [];
   const refused: BulkResult['refused'][number][] = [];
@@ -134,16 +162,25 @@ export function actInBulk(outbox: Outbox, { references, order, which, ...command
 /** Somebody or the worker changed the entry after the filter found it. */
 function notFitting(database: Sqlite, reference: string): OrderSyncError {
   const state = findActingRow(database).get(reference)?.state;
-  const why = state === undefined ? 'is not in the outbox' : `is ${state} now, or has changed since it was found`;
-  return new OrderSyncError('REFUSED', `${reference} ${why}`, { hint: 'look again which entries the filter finds' });
+  const why =
+    state === undefined
+      ? 'is not in the outbox'
+      : `is ${state} now, or has changed since it was found`;
+  return new OrderSyncError('REFUSED', `${reference} ${why}`, {
+    hint: 'look again which entries the filter finds',
+  });
 }
 
 /** Another request takes the place of what the whole line ordered, not of a part of it. */
 function requireWholeLine(database: Sqlite, row: EntryRow): void {
   if (findOtherPart(database).get(row.line_id, row.id) === undefined) return;
-  throw new OrderSyncError('REFUSED', `${row.reference} is a part of a line that was ordered in parts`, {
-    hint: 'order the rest of the line under a new line id, then end this row with `orders ack`',
-  });
+  throw new OrderSyncError(
+    'REFUSED',
+    `${row.reference} is a part of a line that was ordered in parts`,
+    {
+      hint: 'order the rest of the line under a new line id, then end this row with `orders ack`',
+    },
+  );
 }
 
 /** The order of an eSIM answers for its cancel, so what the API said about it is never replaced. */
@@ -151,9 +188,13 @@ function rememberEsims(database: Sqlite, row: EntryRow, iccids: readonly string[
   for (const iccid of iccids) {
     const owner = findEntryOfEsim(database).get(iccid);
     if (owner !== undefined && owner.id !== row.id) {
-      throw new OrderSyncError('REFUSED', `The eSIM ${iccid} came with the order ${owner.reference}`, {
-        hint: 'compare the ICCIDs with the list of the supplier; nothing was changed',
-      });
+      throw new OrderSyncError(
+        'REFUSED',
+        `The eSIM ${iccid} came with the order ${owner.reference}`,
+        {
+          hint: 'compare the ICCIDs with the list of the supplier; nothing was changed',
+        },
+      );
     }
     rememberEsim(database).run(iccid, row.id);
   }
@@ -185,7 +226,12 @@ function factsOf(outbox: Outbox, row: ActingRow, command: EntryCommand): Operato
 }
 
 /** The fields of a resolution that the audit log keeps: never a code. */
-function auditedResolution({ as, note, iccids = [], units }: Extract<EntryAction, { action: 'resolve' }>): object {
+function auditedResolution({
+  as,
+  note,
+  iccids = [],
+  units,
+}: Extract<EntryAction, { action: 'resolve' }>): object {
   return { as, note, iccids, units_entered: units?.length ?? null };
 }
 

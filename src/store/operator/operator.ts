@@ -6,7 +6,13 @@ import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { beginAfterLoss, type AfterLossRequest } from '../entries/after-loss.ts';
 import { connectorUnproven, proveConnector } from '../entries/connector-canary.ts';
 import { endPauseByPerson, pauseByPerson, readPause, readPauses } from '../entries/pauses.ts';
-import { actInBulk, actOnEntry, givePieces, type EntryCommand, type EntryCommandResult } from './entry-command.ts';
+import {
+  actInBulk,
+  actOnEntry,
+  givePieces,
+  type EntryCommand,
+  type EntryCommandResult,
+} from './entry-command.ts';
 import { allowedActions } from '../../core/entry/states.ts';
 import { acknowledgedAtOnce, type ResultOf } from '../../core/operator/operator-command.ts';
 import { readSomeAttention, type Attention, type AttentionFilter } from '../read/attention.ts';
@@ -17,37 +23,52 @@ import { releaseHeldForOther } from '../entries/shop-holds.ts';
 type ScopeRequest = AuditedRequest & { readonly scope: string };
 
 /**
- * The decisions of people. Each is one step, and leaves an audit entry in the same transaction. All throw INVALID_INPUT for a
- * request without an actor or a reason.
+ * The decisions of people. Each is one step, and leaves an audit entry in the same transaction. All
+ * throw INVALID_INPUT for a request without an actor or a reason.
  */
 export class Operator extends OutboxSteps {
   /** @throws OrderSyncError NOT_FOUND, REFUSED (naming the state and what is allowed) */
   readonly actOnEntry = this.#decision<EntryCommand, EntryCommandResult>(actOnEntry);
 
-  /** As `actOnEntry`, for some entries in one step. One that does not fit the filter any more, or refuses, is reported. */
+  /**
+   * As `actOnEntry`, for some entries in one step. One that does not fit the filter any more, or
+   * refuses, is reported.
+   */
   readonly actInBulk = this.#decision(actInBulk);
 
   /** @throws OrderSyncError REFUSED */
   readonly givePieces = this.#decision(givePieces);
 
-  /** Ends rows of the attention list in which nothing is open any more: those with these ids, or the next that a filter finds. */
+  /**
+   * Ends rows of the attention list in which nothing is open any more: those with these ids, or the
+   * next that a filter finds.
+   */
   readonly acknowledge = this.#decision(acknowledge);
 
-  /** Has results delivered again, some in one step: how many are due now, and where the next step continues. */
+  /**
+   * Has results delivered again, some in one step: how many are due now, and where the next step
+   * continues.
+   */
   readonly redeliver = this.#decision(
-    (outbox, request: AuditedRequest & { readonly which: Redelivery; readonly afterId: number }) => {
+    (
+      outbox,
+      request: AuditedRequest & { readonly which: Redelivery; readonly afterId: number },
+    ) => {
       const { which, afterId, nowMs } = request;
       const done = redeliver(outbox, which, afterId, nowMs);
       const { source, orderId } = which;
-      const subject = source === undefined || orderId === undefined ? 'results' : `${source}/${orderId}`;
+      const subject =
+        source === undefined || orderId === undefined ? 'results' : `${source}/${orderId}`;
       const detail = { ...which, after_id: afterId, due: done.due };
-      if (done.due > 0) recordAudit(outbox.database, { ...request, action: 'redeliver', subject, detail });
+      if (done.due > 0)
+        recordAudit(outbox.database, { ...request, action: 'redeliver', subject, detail });
       return done;
     },
   );
 
   /**
-   * Pauses a scope until a person resumes it. Takes over a pause of the worker, which no probe ends then.
+   * Pauses a scope until a person resumes it. Takes over a pause of the worker, which no probe ends
+   * then.
    * @throws OrderSyncError INVALID_INPUT, REFUSED when a person paused it already
    */
   readonly pauseScope = this.#decision(pauseScope);
@@ -56,14 +77,16 @@ export class Operator extends OutboxSteps {
   readonly resumeScope = this.#decision(resumeScope);
 
   /**
-   * This outbox replaces one that was lost, or is an older copy of it: the worker looks up every open entry, and every
-   * entry that arrives until `untilMs`, before it sends it.
+   * This outbox replaces one that was lost, or is an older copy of it: the worker looks up every
+   * open entry, and every entry that arrives until `untilMs`, before it sends it.
    */
   async beginAfterLoss(request: AfterLossRequest): Promise<void> {
     beginAfterLoss(this.database, request);
   }
 
-  #decision<Request extends AuditedRequest, Result>(decide: (outbox: Outbox, request: Request) => Result) {
+  #decision<Request extends AuditedRequest, Result>(
+    decide: (outbox: Outbox, request: Request) => Result,
+  ) {
     return this.step((outbox, given: Request) => decide(outbox, checkedAuditedRequest(given)));
   }
 }
@@ -94,7 +117,12 @@ function resumeScope({ database }: Outbox, request: ScopeRequest): void {
   // Who resumes a family that waits for its first delivered order takes the connector for right.
   const unproven = before?.reason === connectorUnproven ? scopeFrom(scope) : null;
   if (unproven?.kind === 'family') proveConnector(database, unproven.family, nowMs);
-  recordAudit(database, { ...request, action: 'resume', subject: scope, detail: { before, after: null } });
+  recordAudit(database, {
+    ...request,
+    action: 'resume',
+    subject: scope,
+    detail: { before, after: null },
+  });
 }
 
 export interface AcknowledgeRequest extends AuditedRequest {
@@ -105,14 +133,19 @@ type Acknowledged = ResultOf<'acknowledged'>;
 type Refusal = Acknowledged['refused'][number];
 
 const updateOf = (table: string, key: string) =>
-  statementOf<{ nowMs: number; key: string }, never>(`UPDATE ${table} SET acknowledged_at_ms = :nowMs WHERE ${key}`);
+  statementOf<{ nowMs: number; key: string }, never>(
+    `UPDATE ${table} SET acknowledged_at_ms = :nowMs WHERE ${key}`,
+  );
 const updates = new Map([
   ['entry', updateOf('entries', 'reference = :key')],
   ['line', updateOf('rejections', 'id = CAST(:key AS INTEGER)')],
   ['file', updateOf('files', 'id = :key')],
   [
     'delivery',
-    updateOf('deliveries', "request_id = CAST(:key AS INTEGER) AND sink = substr(:key, instr(:key, ':') + 1)"),
+    updateOf(
+      'deliveries',
+      "request_id = CAST(:key AS INTEGER) AND sink = substr(:key, instr(:key, ':') + 1)",
+    ),
   ],
 ]);
 
@@ -134,13 +167,15 @@ function endRow(outbox: Outbox, row: Attention, request: AcknowledgeRequest): vo
   const { id, kind, code, source, orderId, lineId, since } = row;
   // The id of a row that is no entry is its kind and its key.
   const colon = id.indexOf(':');
-  const [table, key] = row.reference === null ? [id.slice(0, colon), id.slice(colon + 1)] : ['entry', id];
+  const [table, key] =
+    row.reference === null ? [id.slice(0, colon), id.slice(colon + 1)] : ['entry', id];
   const update = updates.get(table);
   assert(update !== undefined, `${id} is of a kind that can be acknowledged`);
   const { nowMs } = request;
   assert(update(outbox.database).run({ key, nowMs }).changes === 1, `${id} is one row`);
   if (code === 'other_worker') releaseHeldForOther(outbox, source ?? '', nowMs);
-  const subject = row.reference ?? (source === null || orderId === null ? id : `${source}/${orderId}`);
+  const subject =
+    row.reference ?? (source === null || orderId === null ? id : `${source}/${orderId}`);
   const detail = { id, kind, code, line_id: lineId, since };
   recordAudit(outbox.database, { ...request, action: 'acknowledge', subject, detail });
 }
@@ -152,12 +187,30 @@ function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): R
     const { state } = entry;
     const actions = allowedActions(actionSubjectOf(database, entry));
     const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
-    const hint = actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.join(', ')}`;
-    return { id, code: 'REFUSED', message: `${id} is ${state} and ${why}: it cannot be acknowledged`, hint };
+    const hint =
+      actions.length === 0
+        ? 'nothing can be done to it'
+        : `what can be done: ${actions.join(', ')}`;
+    return {
+      id,
+      code: 'REFUSED',
+      message: `${id} is ${state} and ${why}: it cannot be acknowledged`,
+      hint,
+    };
   }
   if (row !== undefined) {
-    return { id, code: 'REFUSED', message: `${id} needs a decision: it cannot be acknowledged`, hint: row.whatToDo };
+    return {
+      id,
+      code: 'REFUSED',
+      message: `${id} needs a decision: it cannot be acknowledged`,
+      hint: row.whatToDo,
+    };
   }
   const hint = '`order-sync queue status` shows what is in it, each with its id';
-  return { id, code: 'NOT_FOUND', message: `Nothing in the attention list is called "${id}"`, hint };
+  return {
+    id,
+    code: 'NOT_FOUND',
+    message: `Nothing in the attention list is called "${id}"`,
+    hint,
+  };
 }

@@ -1,10 +1,17 @@
 import { Buffer } from 'node:buffer';
 import { isoTime } from '../../core/clock.ts';
-import { attentionMessage, holdsUp, whatToDo, type AttentionReason } from '../../core/operator/attention.ts';
+import {
+  attentionMessage,
+  holdsUp,
+  whatToDo,
+  type AttentionReason,
+} from '../../core/operator/attention.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { noSuchPlace, pageOf, rowsToRead, whereOf, type Page, type PageRequest } from './page.ts';
 
-/** The kinds of rows of the attention list. The view `outbox_attention` says when each stands in it. */
+/**
+ * The kinds of rows of the attention list. The view `outbox_attention` says when each stands in it.
+ */
 export const attentionKinds = [
   'needs_review',
   'held',
@@ -47,7 +54,10 @@ export interface Attention {
   readonly canAcknowledge: boolean;
 }
 
-/** Rows of the attention list with the same cause: they are of one kind, with one code, about one subject. */
+/**
+ * Rows of the attention list with the same cause: they are of one kind, with one code, about one
+ * subject.
+ */
 export interface AttentionGroup extends Attention {
   /** How many rows; the group has what is said of the oldest of them. */
   readonly count: number;
@@ -84,38 +94,66 @@ const rowColumns = `kind, reason, id, reference, source, order_id AS orderId, li
 
 const ordered = "ORDER BY kind = 'waiting', can_acknowledge, since DESC, id";
 
-/** The rows, at most so many: rows that need a decision or hold up others come first, then the newest. */
-export function readAttention(database: Sqlite, limit: number, filter: AttentionFilter = {}): readonly Attention[] {
+/**
+ * The rows, at most so many: rows that need a decision or hold up others come first, then the
+ * newest.
+ */
+export function readAttention(
+  database: Sqlite,
+  limit: number,
+  filter: AttentionFilter = {},
+): readonly Attention[] {
   return select(database, limit, filter, ordered);
 }
 
-export function readAttentionPage(database: Sqlite, filter: AttentionFilter, page: PageRequest): Page<Attention> {
+export function readAttentionPage(
+  database: Sqlite,
+  filter: AttentionFilter,
+  page: PageRequest,
+): Page<Attention> {
   const after = page.after === undefined ? undefined : placeFrom(page.after);
   const rows = select(database, rowsToRead(page), { ...filter, after }, ordered);
   return pageOf(rows, page, (row) => [placeOf(row)]);
 }
 
-/** A key of `readAttentionPage` that continues after this row: the values by which the list is ordered. */
+/**
+ * A key of `readAttentionPage` that continues after this row: the values by which the list is
+ * ordered.
+ */
 export function placeOf({ kind, canAcknowledge, since, id }: Attention): string {
-  return Buffer.from([Number(kind === 'waiting'), Number(canAcknowledge), since, id].join(' ')).toString('base64url');
+  return Buffer.from(
+    [Number(kind === 'waiting'), Number(canAcknowledge), since, id].join(' '),
+  ).toString('base64url');
 }
 
 function placeFrom(after: string): string {
   const text = Buffer.from(after, 'base64url').toString();
-  const [whole, isWaiting, canAcknowledge, since, id] = /^([01]) ([01]) (\S+) (.+)$/s.exec(text) ?? [];
+  const [whole, isWaiting, canAcknowledge, since, id] =
+    /^([01]) ([01]) (\S+) (.+)$/s.exec(text) ?? [];
   if (whole === undefined) throw noSuchPlace(after);
   return JSON.stringify([Number(isWaiting), Number(canAcknowledge), since, id]);
 }
 
 /** The same rows without an order, so the cost depends only on the number of returned rows. */
-export function readSomeAttention(database: Sqlite, limit: number, filter: AttentionFilter): readonly Attention[] {
+export function readSomeAttention(
+  database: Sqlite,
+  limit: number,
+  filter: AttentionFilter,
+): readonly Attention[] {
   return select(database, limit, filter, '');
 }
 
-function select(database: Sqlite, limit: number, filter: Selection, order: string): readonly Attention[] {
+function select(
+  database: Sqlite,
+  limit: number,
+  filter: Selection,
+  order: string,
+): readonly Attention[] {
   const { where, values } = conditionsOf(filter);
   return database
-    .prepare<[object], Row>(`SELECT ${rowColumns}, since FROM outbox_attention ${where} ${order} LIMIT :limit`)
+    .prepare<[object], Row>(
+      `SELECT ${rowColumns}, since FROM outbox_attention ${where} ${order} LIMIT :limit`,
+    )
     .all({ ...values, limit })
     .map(explained);
 }
@@ -131,7 +169,8 @@ function explained<Found extends Row>({ evidence, message, canAcknowledge, ...ro
 }
 
 /**
- * The rows by their cause: groups that need a decision or hold up others come first, then the largest.
+ * The rows by their cause: groups that need a decision or hold up others come first, then the
+ * largest.
  * @param atMost so many rows are looked at, those that matter most before the others
  */
 export function readAttentionGroups(
@@ -140,7 +179,8 @@ export function readAttentionGroups(
   { limit, atMost }: { readonly limit: number; readonly atMost: number },
 ): readonly AttentionGroup[] {
   const { where, values } = conditionsOf(filter);
-  // The other columns are those of the row with the smallest time: SQLite promises that for a single min().
+  // The other columns are those of the row with the smallest time: SQLite promises that for a
+  // single min().
   return database
     .prepare<[object], GroupRow>(
       `SELECT *, count(*) AS count, count(DISTINCT source) AS sources, min(since) AS since
@@ -159,7 +199,11 @@ export const attentionCountsSql = (where: string): string =>
  * How many rows there are of each kind; kinds without a row are left out.
  * @param atMost so many rows are looked at, those that matter most before the others
  */
-export function readAttentionCounts(database: Sqlite, filter: AttentionFilter = {}, atMost = -1): AttentionCounts {
+export function readAttentionCounts(
+  database: Sqlite,
+  filter: AttentionFilter = {},
+  atMost = -1,
+): AttentionCounts {
   const { where, values } = conditionsOf(filter);
   const rows = database
     .prepare<[object], { kind: AttentionKind; count: number }>(attentionCountsSql(where))
@@ -169,7 +213,10 @@ export function readAttentionCounts(database: Sqlite, filter: AttentionFilter = 
 
 export type AttentionCounts = Readonly<Partial<Record<AttentionKind, number>>>;
 
-function conditionsOf({ ids, beforeMs, canAcknowledge, ...filter }: Selection): { where: string; values: object } {
+function conditionsOf({ ids, beforeMs, canAcknowledge, ...filter }: Selection): {
+  where: string;
+  values: object;
+} {
   const { kind, code, source, subject, after } = filter;
   const where = whereOf([
     ids !== undefined && 'id IN (SELECT value FROM json_each(:ids))',
@@ -179,12 +226,16 @@ function conditionsOf({ ids, beforeMs, canAcknowledge, ...filter }: Selection): 
     source !== undefined && 'source = :source',
     beforeMs !== undefined && 'since < :before',
     canAcknowledge !== undefined && 'can_acknowledge = :canAcknowledge',
-    // Each row value compares from left to right; the newest comes first, so its time is compared by itself.
+    // Each row value compares from left to right; the newest comes first, so its time is compared
+    // by itself.
     after !== undefined &&
       `((kind = 'waiting', can_acknowledge) > (:after ->> 0, :after ->> 1)
         OR (kind = 'waiting', can_acknowledge) = (:after ->> 0, :after ->> 1)
           AND (since < :after ->> 2 OR since = :after ->> 2 AND id > :after ->> 3))`,
   ]);
   const before = beforeMs === undefined ? null : isoTime(beforeMs);
-  return { where, values: { ...filter, ids: JSON.stringify(ids), before, canAcknowledge: Number(canAcknowledge) } };
+  return {
+    where,
+    values: { ...filter, ids: JSON.stringify(ids), before, canAcknowledge: Number(canAcknowledge) },
+  };
 }

@@ -32,9 +32,11 @@ export function auditLogSql(
 ): string {
   const where = whereOf([
     subject !== undefined && 'subject = :subject',
-    // A subject has the fewest rows, and an action has more than an actor: the plus keeps SQLite from using their index.
+    // A subject has the fewest rows, and an action has more than an actor: the plus keeps SQLite
+    // from using their index.
     actor !== undefined && `${subject === undefined ? '' : '+'}actor = :actor`,
-    action !== undefined && `${subject === undefined && actor === undefined ? '' : '+'}action = :action`,
+    action !== undefined &&
+      `${subject === undefined && actor === undefined ? '' : '+'}action = :action`,
     byPeople === true && "(+actor LIKE 'cli:%' OR +actor LIKE 'page:%')",
     sinceMs !== undefined && 'at_ms >= :sinceMs',
     untilMs !== undefined && 'at_ms < :untilMs',
@@ -44,10 +46,16 @@ export function auditLogSql(
      ${where} ORDER BY at_ms DESC, id DESC LIMIT :limit`;
 }
 
-export function readAuditLog(database: Sqlite, filter: AuditFilter, page: PageRequest): Page<AuditEntry> {
+export function readAuditLog(
+  database: Sqlite,
+  filter: AuditFilter,
+  page: PageRequest,
+): Page<AuditEntry> {
   const [afterMs, afterId] = page.after === undefined ? [] : numbersOf(page.after, 2);
   const rows = database
-    .prepare<[object], Omit<AuditEntry, 'detail'> & { detail: string }>(auditLogSql(filter, page.after))
+    .prepare<[object], Omit<AuditEntry, 'detail'> & { detail: string }>(
+      auditLogSql(filter, page.after),
+    )
     .all({ ...filter, byPeople: undefined, afterMs, afterId, limit: rowsToRead(page) })
     .map((entry) => ({ ...entry, detail: recordFrom(entry.detail) }));
   return pageOf(rows, page, ({ at, id }) => [Date.parse(at), id]);

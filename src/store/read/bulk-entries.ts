@@ -1,4 +1,8 @@
-import { statesFor, type BulkAction, type BulkFilter } from '../../core/operator/operator-command.ts';
+import {
+  statesFor,
+  type BulkAction,
+  type BulkFilter,
+} from '../../core/operator/operator-command.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { whereOf } from './page.ts';
@@ -6,7 +10,10 @@ import { whereOf } from './page.ts';
 /** So many entries of a state are counted. */
 const mostFound = 10_000;
 
-/** The states that a filter asks for and in which the action can be allowed. An entry that was never answered has no code. */
+/**
+ * The states that a filter asks for and in which the action can be allowed. An entry that was never
+ * answered has no code.
+ */
 const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly EntryState[] =>
   statesFor(action)
     .filter((it) => state === undefined || it === state)
@@ -22,17 +29,29 @@ function whereIn(state: EntryState, { source, code, product, orders }: BulkFilte
     orders !== undefined &&
       'e.line_id IN (SELECT l.id FROM json_each(:orders) o JOIN lines l ON l.request_id = o.value)',
     product !== undefined && '(e.variant = :product OR e.plan = :product)',
-    code !== undefined && "CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code",
+    code !== undefined &&
+      "CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code",
   ]);
 }
 
 /** The parameters of `whereIn`. */
-const valuesOf = ({ orders, ...filter }: BulkFilter) => ({ ...filter, orders: JSON.stringify(orders) });
+const valuesOf = ({ orders, ...filter }: BulkFilter) => ({
+  ...filter,
+  orders: JSON.stringify(orders),
+});
 
 export type FoundEntries = ReturnType<typeof findForBulk>[number];
 
-/** The entries that a bulk command would change, by state: their number, and at most `limit` references in all. */
-export function findForBulk(database: Sqlite, action: BulkAction, filter: BulkFilter, limit: number) {
+/**
+ * The entries that a bulk command would change, by state: their number, and at most `limit`
+ * references in all.
+ */
+export function findForBulk(
+  database: Sqlite,
+  action: BulkAction,
+  filter: BulkFilter,
+  limit: number,
+) {
   let left = limit;
   return statesOf(action, filter).flatMap((state) => {
     const where = whereIn(state, filter);
@@ -57,7 +76,9 @@ export function stillFitting(
   const named = 'e.reference IN (SELECT value FROM json_each(:references))';
   const fitting = statesOf(action, filter).flatMap((state) =>
     database
-      .prepare<[typeof values], string>(`SELECT e.reference FROM entries e ${whereIn(state, filter)} AND ${named}`)
+      .prepare<[typeof values], string>(
+        `SELECT e.reference FROM entries e ${whereIn(state, filter)} AND ${named}`,
+      )
       .pluck()
       .all(values),
   );

@@ -19,7 +19,10 @@ export interface ListedDelivery {
   readonly givenUpAt: string | null;
 }
 
-/** `open`: due now or later, the first one first; those of a paused sink only where it is asked for. `given_up`: not acknowledged yet, the last one first. */
+/**
+ * `open`: due now or later, the first one first; those of a paused sink only where it is asked for.
+ * `given_up`: not acknowledged yet, the last one first.
+ */
 export interface DeliveryFilter {
   readonly status: 'open' | 'given_up';
   readonly sink?: string | undefined;
@@ -41,13 +44,19 @@ export const selectOpen = statementOf<Place & { sink: string; limit: number }, L
    WHERE d.done_version < d.due_version AND d.sink = :sink AND d.due_at_ms < ${neverMs}
      AND (d.due_at_ms, d.request_id) >= (:afterMs, :afterId) ORDER BY d.due_at_ms, d.request_id LIMIT :limit`,
 );
-export const selectGivenUp = statementOf<Place & { sink: string | null; limit: number }, ListedDelivery>(
+export const selectGivenUp = statementOf<
+  Place & { sink: string | null; limit: number },
+  ListedDelivery
+>(
   `SELECT ${columns} FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id
    WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL AND (:sink IS NULL OR d.sink = :sink)
      AND (d.given_up_at_ms, d.request_id, d.sink) < (:afterMs, :afterId, :afterSink)
    ORDER BY d.given_up_at_ms DESC, d.request_id DESC, d.sink DESC LIMIT :limit`,
 );
-/** The sinks that are not paused and have open deliveries, found by going from one to the next: the cost is their number. */
+/**
+ * The sinks that are not paused and have open deliveries, found by going from one to the next: the
+ * cost is their number.
+ */
 export const selectOpenSinks = columnOf<[], string>(
   `WITH RECURSIVE sinks (sink) AS (
      SELECT min(sink) FROM deliveries WHERE done_version < due_version
@@ -65,10 +74,17 @@ function placeOf(after: string): Place {
 
 const dueMsOf = ({ dueAt }: ListedDelivery): number => Date.parse(dueAt ?? '');
 
-export function readDeliveries(database: Sqlite, filter: DeliveryFilter, page: PageRequest): Page<ListedDelivery> {
+export function readDeliveries(
+  database: Sqlite,
+  filter: DeliveryFilter,
+  page: PageRequest,
+): Page<ListedDelivery> {
   const isOpen = filter.status === 'open';
   const start = isOpen ? -1 : Number.MAX_SAFE_INTEGER;
-  const place = page.after === undefined ? { afterMs: start, afterId: start, afterSink: '' } : placeOf(page.after);
+  const place =
+    page.after === undefined
+      ? { afterMs: start, afterId: start, afterSink: '' }
+      : placeOf(page.after);
   const limit = rowsToRead(page);
   const rows = isOpen
     ? readOpen(database, filter, place, limit)
@@ -80,14 +96,23 @@ export function readDeliveries(database: Sqlite, filter: DeliveryFilter, page: P
   ]);
 }
 
-function readOpen(database: Sqlite, { sink }: DeliveryFilter, place: Place, limit: number): readonly ListedDelivery[] {
+function readOpen(
+  database: Sqlite,
+  { sink }: DeliveryFilter,
+  place: Place,
+  limit: number,
+): readonly ListedDelivery[] {
   const { afterMs, afterId, afterSink } = place;
   return (
     (sink === undefined ? selectOpenSinks(database).all() : [sink])
-      // A result is often due at several sinks at the same time: the last row of the page before may be read once more.
+      // A result is often due at several sinks at the same time: the last row of the page before
+      // may be read once more.
       .flatMap((one) => selectOpen(database).all({ ...place, sink: one, limit: limit + 1 }))
       .filter((row) => dueMsOf(row) > afterMs || row.requestId > afterId || row.sink > afterSink)
-      .toSorted((a, b) => dueMsOf(a) - dueMsOf(b) || a.requestId - b.requestId || (a.sink < b.sink ? -1 : 1))
+      .toSorted(
+        (a, b) =>
+          dueMsOf(a) - dueMsOf(b) || a.requestId - b.requestId || (a.sink < b.sink ? -1 : 1),
+      )
       .slice(0, limit)
   );
 }

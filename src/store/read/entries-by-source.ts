@@ -3,18 +3,23 @@ import { neverMs } from '../results/due-results.ts';
 import { columnOf, type Sqlite } from '../sqlite/database.ts';
 import { selectStateCounts } from '../sqlite/entry-counts.ts';
 
-/** The sources of orders, found by going from one to the next: they are few, and no index knows an order id alone. */
+/**
+ * The sources of orders, found by going from one to the next: they are few, and no index knows an
+ * order id alone.
+ */
 export const everySource = `WITH RECURSIVE sources (source) AS (
   SELECT min(source) FROM requests
   UNION ALL SELECT (SELECT min(source) FROM requests WHERE source > sources.source) FROM sources WHERE source IS NOT NULL)`;
 
-export const selectSources = columnOf<[], string>(`${everySource} SELECT source FROM sources WHERE source IS NOT NULL`);
+export const selectSources = columnOf<[], string>(
+  `${everySource} SELECT source FROM sources WHERE source IS NOT NULL`,
+);
 
 /** The shops whose orders came in, in order of their names. */
 export const readSources = (database: Sqlite): readonly string[] => selectSources(database).all();
 
-// How the indexes `entries_pending_age` and `entries_state_age` are used. The state stands in the text of a statement: for a
-// parameter, SQLite cannot know which of them has its entries.
+// How the indexes `entries_pending_age` and `entries_state_age` are used. The state stands in the
+// text of a statement: for a parameter, SQLite cannot know which of them has its entries.
 
 /** The table of entries `e`, read by the index of this state. */
 export const entriesBy = (state: EntryState): string =>

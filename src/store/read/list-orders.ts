@@ -1,7 +1,13 @@
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { isoOf } from '../sqlite/rows.ts';
-import { entriesBy, inState, selectSources, sourceOfLane, everySource } from './entries-by-source.ts';
+import {
+  entriesBy,
+  inState,
+  selectSources,
+  sourceOfLane,
+  everySource,
+} from './entries-by-source.ts';
 import { whereOf } from './page.ts';
 import { decimal } from './statistics.ts';
 import { endingOf, wordsOf } from '../../core/order/search-words.ts';
@@ -40,7 +46,10 @@ export interface OrderSummary {
   readonly products: readonly string[];
   /** What the API charged, by currency. */
   readonly charged: readonly { readonly cost: string; readonly currency: string }[];
-  /** The first e-mail address that the shop sent along, with its beginning alone; null: there is none. */
+  /**
+   * The first e-mail address that the shop sent along, with its beginning alone; null: there is
+   * none.
+   */
   readonly customer: string | null;
   readonly receivedAt: string;
   readonly updatedAt: string;
@@ -48,7 +57,9 @@ export interface OrderSummary {
 
 /** The entries of an order by state, as `2 fulfilled` and `1 not accepted`. */
 export function stateCounts({ states, rejectedLines }: OrderSummary): readonly string[] {
-  const counts = entryStates.flatMap((state) => (states[state] === undefined ? [] : [`${states[state]} ${state}`]));
+  const counts = entryStates.flatMap((state) =>
+    states[state] === undefined ? [] : [`${states[state]} ${state}`],
+  );
   return rejectedLines === 0 ? counts : [...counts, `${rejectedLines} not accepted`];
 }
 
@@ -77,7 +88,10 @@ function summaryOf({ states, products, charged, sentAlong, ...row }: SummaryRow)
     ...row,
     states: JSON.parse(states),
     products: JSON.parse(products),
-    charged: amounts.map(([millionths, currency]) => ({ cost: decimal(BigInt(millionths)), currency })),
+    charged: amounts.map(([millionths, currency]) => ({
+      cost: decimal(BigInt(millionths)),
+      currency,
+    })),
     customer: first === undefined ? null : `${first}***@${domain}`,
   };
 }
@@ -85,7 +99,8 @@ function summaryOf({ states, products, charged, sentAlong, ...row }: SummaryRow)
 /** Newer than every order and every line. */
 const newest = Number.MAX_SAFE_INTEGER;
 
-// Where the orders of a list come from: each reads an index in the order of the list, and ends with the page.
+// Where the orders of a list come from: each reads an index in the order of the list, and ends with
+// the page.
 
 const newestFirst = { where: 'r.id < :beforeId', order: 'r.id DESC' };
 const ofAll = { from: 'requests r', ...newestFirst };
@@ -95,7 +110,10 @@ const ofRecent = {
   where: 'true',
   order: 'r.id DESC',
 };
-/** All orders of a shop, by the index of order ids alone: the plus keeps SQLite from reading all orders instead. */
+/**
+ * All orders of a shop, by the index of order ids alone: the plus keeps SQLite from reading all
+ * orders instead.
+ */
 const ofSource = { from: 'requests r', where: '+r.id < :beforeId', order: '+r.id DESC' };
 /** From the attention list to the orders, because that list is short and the orders are many. */
 const ofAttention = {
@@ -122,7 +140,8 @@ function idsFrom(database: Sqlite, origin: typeof ofAll, filter: DatedFilter): r
     fromId > 0 && `${origin === ofAll ? '' : '+'}r.id >= :fromId`,
     // The plus keeps SQLite from reading all orders of the shop where the origin has fewer.
     source !== undefined && `${origin === ofSource ? '' : '+'}r.source = :source`,
-    ofEntry.some(Boolean) && `EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id ${entry})`,
+    ofEntry.some(Boolean) &&
+      `EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id ${entry})`,
     search !== undefined && origin !== ofSearch && 'r.id IN (SELECT value FROM json_each(:found))',
   ]);
   // Another filter leaves some out, and then older ones are shown.
@@ -130,7 +149,9 @@ function idsFrom(database: Sqlite, origin: typeof ofAll, filter: DatedFilter): r
   const page = origin === ofSearch && isAlone ? { limit, beforeId } : null;
   const found = search === undefined ? null : JSON.stringify(findOrders(database, search, page));
   return database
-    .prepare<object, number>(`SELECT r.id FROM ${origin.from} ${where} ORDER BY ${origin.order} LIMIT :limit`)
+    .prepare<object, number>(
+      `SELECT r.id FROM ${origin.from} ${where} ORDER BY ${origin.order} LIMIT :limit`,
+    )
     .pluck()
     .all({ limit, beforeId, fromId, found, source, state, product });
 }
@@ -146,16 +167,21 @@ const newestOf = (where: string) =>
 const selectStatePlace = statementOf<[number, EntryState], Place>(newestOf('e.state = ?'));
 const selectPlace = statementOf<[number], Place>(newestOf('true'));
 
-/** The place at which a list of a state continues after an order, whose entries may have left that state meanwhile. */
+/**
+ * The place at which a list of a state continues after an order, whose entries may have left that
+ * state meanwhile.
+ */
 function placeOf(database: Sqlite, state: EntryState, beforeId: number | undefined): Place {
   if (beforeId === undefined) return { createdAtMs: newest, entryId: newest };
-  const place = selectStatePlace(database).get(beforeId, state) ?? selectPlace(database).get(beforeId);
+  const place =
+    selectStatePlace(database).get(beforeId, state) ?? selectPlace(database).get(beforeId);
   return place ?? { createdAtMs: 0, entryId: 0 };
 }
 
 /**
- * The orders with an entry in a state, by the index of the entries of one shop and state: each order where the newest of them
- * stands. That is the order in which they came in, except for lines that were added or ordered again later.
+ * The orders with an entry in a state, by the index of the entries of one shop and state: each
+ * order where the newest of them stands. That is the order in which they came in, except for lines
+ * that were added or ordered again later.
  */
 function idsOfState(database: Sqlite, state: EntryState, filter: DatedFilter): readonly number[] {
   const { source, beforeId, fromId, toId, limit } = filter;
@@ -181,7 +207,10 @@ const selectReceived = columnOf<[number], number>(
 );
 const selectLast = columnOf<[], number>('SELECT max(id) FROM requests');
 
-/** The id of the first order that came in at this time or later: they have their ids in the order in which they come in. */
+/**
+ * The id of the first order that came in at this time or later: they have their ids in the order in
+ * which they come in.
+ */
 function firstSince(database: Sqlite, ms: number): number {
   let first = 1;
   for (let end = (selectLast(database).get() ?? 0) + 1; first < end; ) {
@@ -217,7 +246,8 @@ function sortedIds(database: Sqlite, filter: DatedFilter): readonly number[] {
   const { sort, beforeId: skip = 0, limit } = filter;
   if (sort === undefined) return idsOf(database, filter);
   const ids = idsOf(database, { ...filter, beforeId: undefined, limit: mostSorted });
-  const all = sort === 'oldest' ? ids.toReversed() : sortByAmount(database).all(JSON.stringify(ids));
+  const all =
+    sort === 'oldest' ? ids.toReversed() : sortByAmount(database).all(JSON.stringify(ids));
   return all.slice(skip, skip + limit);
 }
 
@@ -249,7 +279,9 @@ const byOrderId = matches(
 );
 const ofLine = 'JOIN lines l ON l.id = e.line_id';
 const byColumns = ['reference', 'order_number', 'iccid'].map((column) =>
-  matches(`SELECT l.request_id FROM entries e ${ofLine} WHERE e.${column} >= ? AND e.${column} < ?`),
+  matches(
+    `SELECT l.request_id FROM entries e ${ofLine} WHERE e.${column} >= ? AND e.${column} < ?`,
+  ),
 );
 const byEsim = matches(
   `SELECT l.request_id FROM esims s JOIN entries e ON e.id = s.entry_id ${ofLine} WHERE s.iccid >= ? AND s.iccid < ?`,
@@ -268,17 +300,22 @@ const byWords = columnOf<[string], number>(
   `SELECT CASE WHEN w.row < 0 THEN -w.row ELSE (SELECT request_id FROM lines WHERE id = w.row) END
    FROM (${rowsWith('?')}) w`,
 );
-/** Among the newest lines alone: to look up the order of each match would read most of the table. */
+/**
+ * Among the newest lines alone: to look up the order of each match would read most of the table.
+ */
 const recentByWords = columnOf<OrderPage & { match: string }, number>(
   `SELECT DISTINCT recent.request_id FROM (
      SELECT request_id, id FROM lines WHERE request_id < :beforeId ORDER BY request_id DESC LIMIT 5000) recent
    WHERE recent.id IN (${rowsWith(':match')}) ORDER BY recent.request_id DESC LIMIT :limit`,
 );
-const withoutLines = matches('SELECT -rowid FROM search_words WHERE search_words MATCH ? AND rowid < 0');
+const withoutLines = matches(
+  'SELECT -rowid FROM search_words WHERE search_words MATCH ? AND rowid < 0',
+);
 
 /**
- * The ids of the orders that a text finds, newest first: by order id, reference, number of the supplier or ICCID, or their
- * beginning; by words of metadata, product and what the shop carried with a line; and by a whole code or its last four characters.
+ * The ids of the orders that a text finds, newest first: by order id, reference, number of the
+ * supplier or ICCID, or their beginning; by words of metadata, product and what the shop carried
+ * with a line; and by a whole code or its last four characters.
  * @param page only these are needed; null: all
  */
 function findOrders(database: Sqlite, text: string, page: OrderPage | null): readonly number[] {
@@ -305,7 +342,10 @@ function rangeOf(text: string): [string, string] {
   return [text, `${text}${text.length < shortestBeginning ? '\u0000' : '\u{10ffff}'}`];
 }
 
-/** Every word must be there; the last one may be the beginning of a word. A quote is no part of a word. */
+/**
+ * Every word must be there; the last one may be the beginning of a word. A quote is no part of a
+ * word.
+ */
 function matchOf(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   const quoted = words.slice(0, 20).map((word) => `"${word}"`);

@@ -54,7 +54,10 @@ const selectOfShop = statementOf<[string, string], FoundOrder & { version: numbe
 const selectOfEntry = columnOf<[string], number>(
   'SELECT l.request_id FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
 );
-const selectOrder = statementOf<[number], FoundOrder & Readonly<Record<'receivedAt' | 'updatedAt', string>>>(
+const selectOrder = statementOf<
+  [number],
+  FoundOrder & Readonly<Record<'receivedAt' | 'updatedAt', string>>
+>(
   `SELECT id, source, order_id AS orderId, ${isoOf('received_at_ms')} AS receivedAt, ${isoOf('updated_at_ms')} AS updatedAt
    FROM requests WHERE id = ?`,
 );
@@ -64,7 +67,10 @@ const selectEntries = statementOf<[number], ShownRow>(
    LEFT JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
    WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
 );
-const selectAttempts = statementOf<[number], Omit<AttemptDetail, 'sent'> & { readonly sent: number | null }>(
+const selectAttempts = statementOf<
+  [number],
+  Omit<AttemptDetail, 'sent'> & { readonly sent: number | null }
+>(
   `SELECT number, purpose, key_name AS keyName, ${isoOf('opened_at_ms')} AS openedAt, ${isoOf('closed_at_ms')} AS closedAt, sent,
      outcome, http_status AS httpStatus, error_code AS errorCode, error_message AS errorMessage, duration_ms AS durationMs
    FROM attempts WHERE entry_id = ? ORDER BY number`,
@@ -74,7 +80,9 @@ const selectRejections = statementOf<[string, string], Rejection>(
 );
 const selectDeliveries = statementOf<
   [string, string],
-  { sink: string; done: number } & Readonly<Record<'doneAt' | 'lastError' | 'givenUpAt', string | null>>
+  { sink: string; done: number } & Readonly<
+    Record<'doneAt' | 'lastError' | 'givenUpAt', string | null>
+  >
 >(
   `SELECT sink, done, done_at AS doneAt, last_error AS lastError, given_up_at AS givenUpAt
    FROM delivery_log WHERE source = ? AND order_id = ?`,
@@ -105,7 +113,11 @@ export function actionSubjectOf(database: Sqlite, row: ActingRow): ActionSubject
 /** What decides beside its own row what an entry waits for. */
 function readEntryContext(database: Sqlite) {
   const pauses = readPauses(database);
-  return { pauses, isEveryKeyPaused: isEveryKeyPaused(database, pauses), unknown: readExposure(database).products };
+  return {
+    pauses,
+    isEveryKeyPaused: isEveryKeyPaused(database, pauses),
+    unknown: readExposure(database).products,
+  };
 }
 
 type EntryContext = ReturnType<typeof readEntryContext>;
@@ -118,7 +130,10 @@ function pausesOf(row: ShownRow, context: EntryContext): readonly Pause[] {
     if (pause.scope === 'account') return true;
     if (pause.scope.startsWith('key:')) return context.isEveryKeyPaused;
     if (state === 'placed' || nextStep === 'lookup') return false;
-    return (state === 'pending' || state === 'waiting' || state === 'unknown') && holdUp([pause])({ state, lane });
+    return (
+      (state === 'pending' || state === 'waiting' || state === 'unknown') &&
+      holdUp([pause])({ state, lane })
+    );
   });
 }
 
@@ -148,11 +163,19 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
     ...actionSubjectOf(database, row),
     /** An attempt may have been processed, and nothing has settled it yet. */
     outcomeUnknown: row.outcome_unknown === 1,
-    nextAttemptAt: dueStates.includes(row.state) && awaitsRecheck === null ? isoTime(row.due_at_ms) : null,
+    nextAttemptAt:
+      dueStates.includes(row.state) && awaitsRecheck === null ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
-    /** Until its order was read again from the shop there is no next attempt; null: it does not wait for that. */
+    /**
+     * Until its order was read again from the shop there is no next attempt; null: it does not wait
+     * for that.
+     */
     awaitsRecheck,
-    pausedBy: pausesOf(row, context).map(({ scope, reason, sinceMs }) => ({ scope, reason, since: isoTime(sinceMs) })),
+    pausedBy: pausesOf(row, context).map(({ scope, reason, sinceMs }) => ({
+      scope,
+      reason,
+      since: isoTime(sinceMs),
+    })),
     /** The product that it buys, as a scope; null for a cancel. */
     product,
     /** How many entries of its product have an unknown outcome, itself included. */
@@ -172,7 +195,10 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
 export type OrderDetail = Readonly<ReturnType<typeof readOrderDetail>>;
 export type DeliveryDetail = OrderDetail['deliveries'][number];
 
-/** Everything about one order: its entries with every attempt, its rejections, its deliveries and its audit entries. */
+/**
+ * Everything about one order: its entries with every attempt, its rejections, its deliveries and
+ * its audit entries.
+ */
 function readOrderDetail(database: Sqlite, requestId: number) {
   const order = selectOrder(database).get(requestId);
   assert(order !== undefined, `request ${requestId} exists`);
@@ -193,13 +219,24 @@ function readOrderDetail(database: Sqlite, requestId: number) {
 }
 
 /** @throws OrderSyncError USAGE when several shops have an order of that id and none was named */
-export function showOrder(database: Sqlite, source: string | null, orderId: string): OrderDetail | null {
-  const found = source === null ? selectOfId(database).all(orderId) : selectOfShop(database).all(source, orderId);
+export function showOrder(
+  database: Sqlite,
+  source: string | null,
+  orderId: string,
+): OrderDetail | null {
+  const found =
+    source === null
+      ? selectOfId(database).all(orderId)
+      : selectOfShop(database).all(source, orderId);
   if (found.length > 1) {
     const sources = found.map((order) => order.source);
-    throw new OrderSyncError('USAGE', `Order ${orderId} exists in several sources: ${sources.join(', ')}`, {
-      hint: `name one of them: --source ${sources[0]}`,
-    });
+    throw new OrderSyncError(
+      'USAGE',
+      `Order ${orderId} exists in several sources: ${sources.join(', ')}`,
+      {
+        hint: `name one of them: --source ${sources[0]}`,
+      },
+    );
   }
   return found[0] === undefined ? null : readOrderDetail(database, found[0].id);
 }

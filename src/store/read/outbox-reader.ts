@@ -10,7 +10,12 @@ import { readMeta } from '../sqlite/meta.ts';
 import { refuseOlder } from '../sqlite/schema.ts';
 import { mappedBefore, readSkuSightings } from '../storefronts/storefront-skus.ts';
 import { readKeptAnswers, readLastAnswer } from '../entries/kept-answers.ts';
-import { readAttention, readAttentionCounts, readAttentionGroups, readAttentionPage } from './attention.ts';
+import {
+  readAttention,
+  readAttentionCounts,
+  readAttentionGroups,
+  readAttentionPage,
+} from './attention.ts';
 import { readAuditLog } from './audit-log.ts';
 import { findForBulk } from './bulk-entries.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
@@ -64,7 +69,10 @@ type Bound<Read> = Read extends (database: Sqlite, ...given: infer Given) => inf
   ? (...given: Given) => Found
   : never;
 
-/** Reads the outbox for people. Writes nothing, so it may read a database that another process is writing to. */
+/**
+ * Reads the outbox for people. Writes nothing, so it may read a database that another process is
+ * writing to.
+ */
 export interface OutboxReader extends ReturnType<typeof readerOf> {}
 
 export function readerOf(source: ResultSource) {
@@ -74,8 +82,9 @@ export function readerOf(source: ResultSource) {
   return {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each is bound to its first parameter
     ...(Object.fromEntries(bound) as { [Name in keyof Reads]: Bound<Reads[Name]> }),
-    resultDocument: (requestId: number): Pick<ReturnType<typeof readResult>, 'version' | 'document'> =>
-      readResult(source, requestId),
+    resultDocument: (
+      requestId: number,
+    ): Pick<ReturnType<typeof readResult>, 'version' | 'document'> => readResult(source, requestId),
     queueFacts: () => readQueueFacts(database, freeBytesOf(dirname(database.name))),
   };
 }

@@ -8,7 +8,9 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-/** A part of a list. The place in it is kept by a key and not by a count, so new rows shift nothing. */
+/**
+ * A part of a list. The place in it is kept by a key and not by a count, so new rows shift nothing.
+ */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   /** Continues after the last row; null: there is none. */
@@ -18,9 +20,12 @@ export interface Page<Row> {
 export const largestPage = 1000;
 
 /** So many rows are read for a page: one more than it shows, to know whether there is another. */
-export const rowsToRead = ({ limit }: PageRequest): number => Math.min(Math.max(1, limit), largestPage) + 1;
+export const rowsToRead = ({ limit }: PageRequest): number =>
+  Math.min(Math.max(1, limit), largestPage) + 1;
 
-/** The page out of the rows that were read for it. `keyOf`: the values by which the list is ordered. */
+/**
+ * The page out of the rows that were read for it. `keyOf`: the values by which the list is ordered.
+ */
 export function pageOf<Row>(
   read: readonly Row[],
   page: PageRequest,
@@ -44,7 +49,8 @@ export function whereOf(conditions: readonly (string | false)[]): string {
  */
 export function numbersOf(after: string, count: number): readonly number[] {
   const numbers = after.split('.').map(Number);
-  if (numbers.length === count && /^-?\d/.test(after) && numbers.every(Number.isSafeInteger)) return numbers;
+  if (numbers.length === count && /^-?\d/.test(after) && numbers.every(Number.isSafeInteger))
+    return numbers;
   throw noSuchPlace(after);
 }
 

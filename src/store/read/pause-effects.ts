@@ -3,10 +3,18 @@ import { readLane } from '../entries/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { selectLaneCounts } from '../sqlite/entry-counts.ts';
 import { connectorUnproven } from '../entries/connector-canary.ts';
-import { isLanePaused, isSendPaused, pausedScopes, readPauses, type Pause } from '../entries/pauses.ts';
+import {
+  isLanePaused,
+  isSendPaused,
+  pausedScopes,
+  readPauses,
+  type Pause,
+} from '../entries/pauses.ts';
 
 export interface PauseEffect extends Pause {
-  /** Entries to send that it keeps from being sent. An entry of two paused scopes counts for both. */
+  /**
+   * Entries to send that it keeps from being sent. An entry of two paused scopes counts for both.
+   */
   readonly holdsUp: number;
 }
 
@@ -21,7 +29,9 @@ const selectUnknown = statementOf<[], SendCount>(
   `SELECT 'unknown' AS state, lane, count(*) AS count FROM entries WHERE state = 'unknown' AND next_step = 'send' GROUP BY lane`,
 );
 
-/** From the counts that are kept: the worker that asks must not wait for a scan of a large backlog. */
+/**
+ * From the counts that are kept: the worker that asks must not wait for a scan of a large backlog.
+ */
 export function readSendCounts(database: Sqlite): readonly SendCount[] {
   const queues = (['pending', 'waiting'] as const).flatMap((state) =>
     selectLaneCounts(database)
@@ -31,11 +41,15 @@ export function readSendCounts(database: Sqlite): readonly SendCount[] {
   return [...queues, ...selectUnknown(database).all()];
 }
 
-export const countOf = (groups: readonly SendCount[]): number => groups.reduce((sum, { count }) => sum + count, 0);
+export const countOf = (groups: readonly SendCount[]): number =>
+  groups.reduce((sum, { count }) => sum + count, 0);
 
 const selectKeys = columnOf<[], string>('SELECT key_name FROM wholesale_keys');
 
-/** Every pause with what it holds up. The cost is a walk through the index of the lanes; without a pause there is none. */
+/**
+ * Every pause with what it holds up. The cost is a walk through the index of the lanes; without a
+ * pause there is none.
+ */
 export function readPauseEffects(database: Sqlite): readonly PauseEffect[] {
   const pauses = readPauses(database);
   return pauses.length === 0 ? [] : pauseEffects(database, pauses, readSendCounts(database));
@@ -59,14 +73,18 @@ export function pauseEffects(
   return pauses.map((pause) => ({ ...pause, holdsUp: countOf(heldUp(pause)) }));
 }
 
-/** Whether pauses of products, families and balances keep an entry from being sent, by the rule of the claim. */
+/**
+ * Whether pauses of products, families and balances keep an entry from being sent, by the rule of
+ * the claim.
+ */
 export function holdUp(pauses: readonly Pause[]): (entry: Omit<SendCount, 'count'>) => boolean {
   const limited = pausedScopes(pauses.filter(({ reason }) => reason === connectorUnproven));
   const paused = pausedScopes(pauses.filter(({ reason }) => reason !== connectorUnproven));
   return ({ state, lane: name }) => {
     const lane = readLane(name);
-    // An entry with an unknown outcome may have been bought already: it waits neither for a balance nor for the first
-    // delivered order. A cancel delivers nothing: it does not wait for that, either.
+    // An entry with an unknown outcome may have been bought already: it waits neither for a balance
+    // nor for the first delivered order. A cancel delivers nothing: it does not wait for that,
+    // either.
     if (state === 'unknown') return isSendPaused(lane, paused);
     return isLanePaused(lane, paused) || (lane.product !== null && isLanePaused(lane, limited));
   };

@@ -27,7 +27,11 @@ export function readQueueFacts(database: Sqlite, freeBytes: number) {
   const pauses = readPauses(database);
   const isPaused = holdUp(pauses);
   const allowed = groups.filter((group) => !isPaused(group));
-  const { pending = [], waiting = [], unknown = [] } = Object.groupBy(allowed, ({ state }) => state);
+  const {
+    pending = [],
+    waiting = [],
+    unknown = [],
+  } = Object.groupBy(allowed, ({ state }) => state);
   const counts = selectCounts(database).get();
   assert(counts !== undefined, 'a count is always one row');
   const rateLimited = selectRateLimited(database).all();
@@ -35,8 +39,15 @@ export function readQueueFacts(database: Sqlite, freeBytes: number) {
     pauses: pauses.length === 0 ? [] : pauseEffects(database, pauses, groups),
     /** Lanes with pending entries; those of a paused scope are left out. */
     lanes: pending.map(({ lane, count }) => ({ source: readLane(lane).source, lane, count })),
-    /** Everything that is to be sent: how many belong to a paused scope, and how many of the others wait for their time. */
-    toSend: { count: countOf(groups), paused: countOf(groups) - countOf(allowed), waiting: countOf(waiting) },
+    /**
+     * Everything that is to be sent: how many belong to a paused scope, and how many of the others
+     * wait for their time.
+     */
+    toSend: {
+      count: countOf(groups),
+      paused: countOf(groups) - countOf(allowed),
+      waiting: countOf(waiting),
+    },
     /** Entries with an unknown outcome that are to be sent again: they come first. */
     unknownOutcomeSends: countOf(unknown),
     ...counts,
@@ -99,11 +110,12 @@ export function readQueuedEntry(database: Sqlite, reference: string) {
   return { ...entry, before, replacedBy, awaitsRecheck };
 }
 
-// The state stands in the text: then SQLite can use the index of its entries. Each lane is a queue; other
-// entries are looked up in the order of all of them.
+// The state stands in the text: then SQLite can use the index of its entries. Each lane is a queue;
+// other entries are looked up in the order of all of them.
 const selectBefore = new Map(
   dueStates.map((state) => {
-    const ofQueue = state === 'pending' || state === 'waiting' ? 'e.lane = :lane' : 'e.next_step = :nextStep';
+    const ofQueue =
+      state === 'pending' || state === 'waiting' ? 'e.lane = :lane' : 'e.next_step = :nextStep';
     const sql = `SELECT count(*) FROM entries e WHERE e.state = '${state}' AND ${ofQueue} AND (e.due_at_ms, e.id) < (:dueAtMs, :id)`;
     return [state, columnOf<QueuedRow, number>(sql)];
   }),

@@ -1,7 +1,9 @@
 import { isoTime } from '../../core/clock.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
-/** A time from `fromMs` up to `untilMs`, which is not included. Short: each of its hours has a row. */
+/**
+ * A time from `fromMs` up to `untilMs`, which is not included. Short: each of its hours has a row.
+ */
 interface Period {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -28,8 +30,12 @@ export const selectHours = statementOf<Units, HourRow>(
   `SELECT hour, name, key, n FROM hourly_statistics
    WHERE name IN ('received', 'settled', 'latency', 'calls') AND hour >= :first AND hour < :end`,
 );
-// An amount in millionths may be larger than a number of JavaScript is exact, and a sum larger than one of SQLite.
-const selectAmounts = statementOf<Units, { day: string; name: string; currency: string; n: bigint }>(
+// An amount in millionths may be larger than a number of JavaScript is exact, and a sum larger than
+// one of SQLite.
+const selectAmounts = statementOf<
+  Units,
+  { day: string; name: string; currency: string; n: bigint }
+>(
   `SELECT date(hour * 3600, 'unixepoch') AS day, name, key AS currency, n FROM hourly_statistics
    WHERE name IN ('bought', 'spent', 'refunded') AND hour >= :first AND hour < :end ORDER BY day DESC, currency`,
 );
@@ -42,7 +48,10 @@ function unitsOf({ fromMs, untilMs }: Period, unitMs: number): Units {
 const numbersOf = ({ first, end }: Units): readonly number[] =>
   Array.from({ length: end - first }, (_, index) => first + index);
 
-/** The events of every hour that the period touches, also of those in which nothing happened, the first one first. */
+/**
+ * The events of every hour that the period touches, also of those in which nothing happened, the
+ * first one first.
+ */
 export function readHourStatistics(database: Sqlite, period: Period) {
   const hours = unitsOf(period, hourMs);
   const rows = Map.groupBy(selectHours(database).all(hours), ({ hour }) => hour);
@@ -64,18 +73,24 @@ export function readHourStatistics(database: Sqlite, period: Period) {
         cancelled: count('settled', 'cancelled'),
       },
       latency: latencyOf(found),
-      /** Calls for entries, by purpose. Each `submit` counts against both limits of its key, a `lookup` against one. */
+      /**
+       * Calls for entries, by purpose. Each `submit` counts against both limits of its key, a
+       * `lookup` against one.
+       */
       calls: { submit: count('calls', 'submit'), lookup: count('calls', 'lookup') },
     };
   });
 }
 
 /**
- * The time from intake to fulfilled of 95 % of the entries at most, in ms, exact to 10 %: the middle of the step in which the
- * entry of this rank lies. See the migration that made the table. Null: nothing was fulfilled.
+ * The time from intake to fulfilled of 95 % of the entries at most, in ms, exact to 10 %: the
+ * middle of the step in which the entry of this rank lies. See the migration that made the table.
+ * Null: nothing was fulfilled.
  */
 function latencyOf(rows: readonly HourRow[]): { readonly p95Ms: number } | null {
-  const steps = rows.filter(({ name }) => name === 'latency').toSorted((a, b) => Number(a.key) - Number(b.key));
+  const steps = rows
+    .filter(({ name }) => name === 'latency')
+    .toSorted((a, b) => Number(a.key) - Number(b.key));
   let left = steps.reduce((sum, { n }) => sum + n, 0) * 0.95;
   for (const { key, n } of steps) {
     left -= n;
@@ -85,8 +100,8 @@ function latencyOf(rows: readonly HourRow[]): { readonly p95Ms: number } | null 
 }
 
 /**
- * The spending of each day (UTC) that the period touches, from each balance; the last day first. A day on which nothing was
- * charged or refunded is left out.
+ * The spending of each day (UTC) that the period touches, from each balance; the last day first. A
+ * day on which nothing was charged or refunded is left out.
  */
 export function readSpending(database: Sqlite, period: Period) {
   const days = unitsOf(period, 24 * hourMs);
@@ -95,7 +110,8 @@ export function readSpending(database: Sqlite, period: Period) {
     .all({ first: days.first * 24, end: days.end * 24 });
   return [...Map.groupBy(rows, ({ day, currency }) => `${day} ${currency}`)].map(([of, ofDay]) => {
     const [day = '', currency = ''] = of.split(' ');
-    const sum = (asked: string) => ofDay.reduce((total, { name, n }) => (name === asked ? total + n : total), 0n);
+    const sum = (asked: string) =>
+      ofDay.reduce((total, { name, n }) => (name === asked ? total + n : total), 0n);
     return {
       day,
       currency,
@@ -103,8 +119,8 @@ export function readSpending(database: Sqlite, period: Period) {
       /** What the API charged, as a decimal number. */
       spent: decimal(sum('spent')),
       /**
-       * The cost of orders that ended as refunded on this day, whenever they were bought. The refund of a cancelled eSIM is
-       * not known.
+       * The cost of orders that ended as refunded on this day, whenever they were bought. The
+       * refund of a cancelled eSIM is not known.
        */
       refunded: decimal(sum('refunded')),
     };

@@ -4,7 +4,9 @@ import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
-/** The kinds of events, in the order in which events of the same ms are shown. `code` says which. */
+/**
+ * The kinds of events, in the order in which events of the same ms are shown. `code` says which.
+ */
 export type TimelineKind =
   | 'received' // the order came in
   | 'entry' // an entry was made, `new`; or `replacement`, in the place of a rejected one
@@ -41,8 +43,14 @@ export interface TimelineEvent {
 
 type Row = Omit<TimelineEvent, 'at' | 'id'> & { atMs: number; rank: number; id: number };
 
-/** A scope that entries of the order needed, from the time that the first one was made until the last one was settled. */
-type ScopeRow = Pick<EntryRow, 'operation' | 'variant' | 'plan' | 'currency'> & { fromMs: number; untilMs: number };
+/**
+ * A scope that entries of the order needed, from the time that the first one was made until the
+ * last one was settled.
+ */
+type ScopeRow = Pick<EntryRow, 'operation' | 'variant' | 'plan' | 'currency'> & {
+  fromMs: number;
+  untilMs: number;
+};
 
 /** So many rejections, decisions and pauses of one order are shown. */
 const shownOfOrder = 10_000;
@@ -118,14 +126,22 @@ const selectScopes = statementOf<[number], ScopeRow>(
    FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? GROUP BY 1, 2, 3, 4`,
 );
 
-export function readTimeline(database: Sqlite, requestId: number, page: PageRequest): Page<TimelineEvent> {
+export function readTimeline(
+  database: Sqlite,
+  requestId: number,
+  page: PageRequest,
+): Page<TimelineEvent> {
   const start = [Number.MIN_SAFE_INTEGER, 0, 0];
   const [afterMs, afterRank, afterId] = page.after === undefined ? start : numbersOf(page.after, 3);
   const scopes = JSON.stringify(neededScopes(selectScopes(database).all(requestId)));
   const limit = rowsToRead(page);
   const events = selectEvents(database)
     .all({ requestId, scopes, afterMs, afterRank, afterId, limit })
-    .map(({ atMs, rank, id, ...event }) => ({ ...event, id: `${atMs}.${rank}.${id}`, at: isoTime(atMs) }));
+    .map(({ atMs, rank, id, ...event }) => ({
+      ...event,
+      id: `${atMs}.${rank}.${id}`,
+      at: isoTime(atMs),
+    }));
   return pageOf(events, page, ({ id }) => [id]);
 }
 

@@ -48,7 +48,8 @@ export function recordCsvRows(
   rows: readonly { readonly row: number | null; readonly line: number }[],
 ): void {
   const number = setDelimiter(database).get(file);
-  if (number !== undefined) for (const run of runsOf(rows)) insertRun(database).run({ ...run, number });
+  if (number !== undefined)
+    for (const run of runsOf(rows)) insertRun(database).run({ ...run, number });
 }
 
 /** Rows that follow each other in the file, and whose lines do in the outbox. */
@@ -80,7 +81,9 @@ export function makeCsvFileDue(database: Sqlite, fileId: string): void {
 
 const numberOf = '(SELECT number FROM files WHERE id = ?)';
 const forget = [
-  statementOf<[string], never>(`DELETE FROM deliveries WHERE request_id = -${numberOf} AND sink = '${csvSinkName}'`),
+  statementOf<[string], never>(
+    `DELETE FROM deliveries WHERE request_id = -${numberOf} AND sink = '${csvSinkName}'`,
+  ),
   statementOf<[string], never>(`DELETE FROM file_rows WHERE file_number = ${numberOf}`),
   statementOf<[string], never>('UPDATE files SET delimiter = NULL WHERE id = ?'),
 ];
@@ -124,13 +127,16 @@ const isDone = statementOf<{ fileId: string; beforeMs: number }, unknown>(
        SELECT 1 FROM file_rows r WHERE r.file_number = f.number AND e.line_id >= r.first_line AND e.line_id < r.first_line + r.line_count))`,
 );
 
-/** The CSV order files that are written back: each is a delivery to a sink of its own, due when a result of its rows changed. */
+/**
+ * The CSV order files that are written back: each is a delivery to a sink of its own, due when a
+ * result of its rows changed.
+ */
 export class CsvFiles extends OutboxSteps {
   readonly nextDue = this.first(selectDue);
 
   /**
-   * A row that the worker still has something to do for; null: there is none. Rows that need a person do not count: a person may
-   * take weeks, and the other rows are wanted.
+   * A row that the worker still has something to do for; null: there is none. Rows that need a
+   * person do not count: a person may take weeks, and the other rows are wanted.
    */
   readonly openRow = this.first(openRow);
 
@@ -138,7 +144,11 @@ export class CsvFiles extends OutboxSteps {
    * The outcomes of the rows of a file in this range of line numbers, by line number.
    * @throws OrderSyncError REFUSED when the codes of one were shredded
    */
-  async results(requestId: number, fromRow: number, toRow: number): Promise<ReadonlyMap<number, ResultLine>> {
+  async results(
+    requestId: number,
+    fromRow: number,
+    toRow: number,
+  ): Promise<ReadonlyMap<number, ResultLine>> {
     const range = { requestId, fromRow, toRow };
     const found = new Map<number, ResultLine>();
     for (const row of selectRejections(this.database).all(range)) {
@@ -153,8 +163,14 @@ export class CsvFiles extends OutboxSteps {
     const lineId = rows[0]?.line_id ?? null;
     const lineWith = (units: readonly EntryOfRow[], error: ResultLine['error']): ResultLine => {
       const entries = units.map((row) => resultEntryOf(row, this.outbox.units));
-      if (entries.some(({ shredded }) => shredded !== undefined)) throw shreddedError(`line ${lineId}`, 'the CSV');
-      return { line_id: lineId, state: lineStateOf(entries.map(({ state }) => state)), entries, error };
+      if (entries.some(({ shredded }) => shredded !== undefined))
+        throw shreddedError(`line ${lineId}`, 'the CSV');
+      return {
+        line_id: lineId,
+        state: lineStateOf(entries.map(({ state }) => state)),
+        entries,
+        error,
+      };
     };
     try {
       return lineWith(rows, null);
@@ -169,7 +185,10 @@ export class CsvFiles extends OutboxSteps {
     }
   }
 
-  /** Whether a row is open or needs a person, or the CSV was not written before a time; also of an unknown file. */
+  /**
+   * Whether a row is open or needs a person, or the CSV was not written before a time; also of an
+   * unknown file.
+   */
   async isNeeded(fileId: string, beforeMs: number): Promise<boolean> {
     return isDone(this.database).get({ fileId, beforeMs }) === undefined;
   }

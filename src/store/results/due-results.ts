@@ -1,15 +1,19 @@
 import { longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 
-// The result of an order has a version, `requests.version`: it rises when the result changes, and when the same result is to
-// be delivered again. `requests.updated_at_ms` is the time of the last change. A delivery brings the result to one sink:
-// `due_version` is the version that the sink must get, `done_version` the one that it got last, so the delivery is due while
-// it is lower. A row is made for each sink of the source at the first change.
+// The result of an order has a version, `requests.version`: it rises when the result changes, and
+// when the same result is to be delivered again. `requests.updated_at_ms` is the time of the last
+// change. A delivery brings the result to one sink: `due_version` is the version that the sink must
+// get, `done_version` the one that it got last, so the delivery is due while it is lower. A row is
+// made for each sink of the source at the first change.
 
 /** The sink of the folder of results. */
 export const folderSinkName = 'folder';
 
-/** The sink of CSV order files, which come back as CSV. There, a delivery is that of a file: `request_id` is its number, negative. */
+/**
+ * The sink of CSV order files, which come back as CSV. There, a delivery is that of a file:
+ * `request_id` is its number, negative.
+ */
 export const csvSinkName = 'csv';
 
 /** A due time later than any: the delivery failed for good, or waits for a change. */
@@ -24,7 +28,9 @@ const raiseVersion = statementOf<[changedMs: number | null, requestId: number], 
   `UPDATE requests SET version = version + 1, updated_at_ms = coalesce(?, updated_at_ms) WHERE id = ?
    RETURNING version, source`,
 );
-const hasDelivery = statementOf<[number], unknown>('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1');
+const hasDelivery = statementOf<[number], unknown>(
+  'SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1',
+);
 const makeDue = statementOf<[number, string, number, number, 0 | 1], never>(
   `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms, gives_units) VALUES (?, ?, ?, ?, ?)
    ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
@@ -35,7 +41,10 @@ const forgetConfirmed = statementOf<[number, string], never>(
    WHERE request_id = ? AND sink = ?`,
 );
 
-/** A run of `file_rows` has at most so many rows: who reads some rows, or looks for a line, finds the run without looking at all. */
+/**
+ * A run of `file_rows` has at most so many rows: who reads some rows, or looks for a line, finds
+ * the run without looking at all.
+ */
 export const longestRun = 2000;
 
 /** The deliveries of the CSV files with a line of a request. */
@@ -47,14 +56,27 @@ const makeCsvFilesDue = statementOf<{ requestId: number; nowMs: number }, never>
    WHERE ${ofFilesWith}`,
 );
 
-/** The result of an order has changed: every sink of its source gets it; first, where its customer waits for units. */
-export function resultChanged(outbox: Outbox, requestId: number, nowMs: number, givesUnits = false): void {
+/**
+ * The result of an order has changed: every sink of its source gets it; first, where its customer
+ * waits for units.
+ */
+export function resultChanged(
+  outbox: Outbox,
+  requestId: number,
+  nowMs: number,
+  givesUnits = false,
+): void {
   const changed = raiseVersion(outbox.database).get(nowMs, requestId);
   if (changed !== undefined) makeDeliveriesDue(outbox, requestId, changed, { nowMs, givesUnits });
 }
 
 /** Makes the same result due again, where there was one, at one sink or at all. */
-export function repeatResult(outbox: Outbox, requestId: number, nowMs: number, only?: string): void {
+export function repeatResult(
+  outbox: Outbox,
+  requestId: number,
+  nowMs: number,
+  only?: string,
+): void {
   const { database } = outbox;
   if (hasDelivery(database).get(requestId) === undefined) return;
   const repeated = raiseVersion(database).get(null, requestId);
@@ -69,16 +91,23 @@ function makeDeliveriesDue(
   { database, sinks }: Outbox,
   requestId: number,
   { version, source }: NewVersion,
-  { nowMs, only, givesUnits = false }: { nowMs: number; only?: string | undefined; givesUnits?: boolean },
+  {
+    nowMs,
+    only,
+    givesUnits = false,
+  }: { nowMs: number; only?: string | undefined; givesUnits?: boolean },
 ): readonly string[] {
   // CSV results stand in the folder of results.
   if (only === undefined || only === folderSinkName || only === csvSinkName)
     makeCsvFilesDue(database).run({ requestId, nowMs });
   const due = sinks.filter(
     ({ name, sources }) =>
-      name !== csvSinkName && (sources === null || sources.includes(source)) && (only === undefined || name === only),
+      name !== csvSinkName &&
+      (sources === null || sources.includes(source)) &&
+      (only === undefined || name === only),
   );
-  for (const { name } of due) makeDue(database).run(requestId, name, version, nowMs, givesUnits ? 1 : 0);
+  for (const { name } of due)
+    makeDue(database).run(requestId, name, version, nowMs, givesUnits ? 1 : 0);
   return due.map(({ name }) => name);
 }
 
@@ -94,7 +123,10 @@ const isNeeded = statementOf<{ requestId: number; beforeMs: number }, unknown>(
        AND ${ofFilesWith})`,
 );
 
-/** Whether something of an order is open, or was not delivered everywhere before a time: a later result must be complete. */
+/**
+ * Whether something of an order is open, or was not delivered everywhere before a time: a later
+ * result must be complete.
+ */
 export function isResultNeeded(database: Sqlite, requestId: number, beforeMs: number): boolean {
   return isNeeded(database).get({ requestId, beforeMs }) !== undefined;
 }

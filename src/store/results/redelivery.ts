@@ -38,13 +38,21 @@ const hasShredded = statementOf<[number], unknown>(
 );
 
 function valuesOf(which: Redelivery) {
-  const { sink = null, source = null, orderId = null, sinceMs = null, untilMs = null, givenUp = false } = which;
+  const {
+    sink = null,
+    source = null,
+    orderId = null,
+    sinceMs = null,
+    untilMs = null,
+    givenUp = false,
+  } = which;
   return { sink, source, orderId, sinceMs, untilMs, givenUp: Number(givenUp) };
 }
 
 /**
- * Makes the next results of a redelivery due again, at one sink or at all of their source; not those whose codes were
- * shredded. Returns how many, and where the next step continues; null: there is none.
+ * Makes the next results of a redelivery due again, at one sink or at all of their source; not
+ * those whose codes were shredded. Returns how many, and where the next step continues; null: there
+ * is none.
  * @throws OrderSyncError INVALID_INPUT; REFUSED when all of one order were shredded
  */
 export function redeliver(
@@ -62,7 +70,10 @@ export function redeliver(
   if (first !== undefined && repeated.length === 0 && which.orderId !== undefined)
     refuseShredded(readResult(outbox, first).document);
   for (const id of repeated) repeatResult(outbox, id, nowMs, which.sink);
-  return { due: repeated.length, nextId: rows.length < requestsAtOnce ? null : (rows.at(-1)?.id ?? null) };
+  return {
+    due: repeated.length,
+    nextId: rows.length < requestsAtOnce ? null : (rows.at(-1)?.id ?? null),
+  };
 }
 
 function checkSink({ sinks }: Outbox, { sink }: Redelivery): void {

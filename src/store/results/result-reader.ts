@@ -18,7 +18,10 @@ import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumnsOf, recordFrom, textsFrom } from '../sqlite/rows.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
-/** The parts of a result: the rows of its order, the keys that open its units, and whether the upstream is a sandbox. */
+/**
+ * The parts of a result: the rows of its order, the keys that open its units, and whether the
+ * upstream is a sandbox.
+ */
 export type ResultSource = Pick<Outbox, 'database' | 'units' | 'sandbox'>;
 
 export interface RejectedRow {
@@ -32,20 +35,22 @@ export interface RejectedRow {
 }
 
 /** The columns of `rejections` that a result shows. */
-export const rejectedColumns = 'file_id AS fileId, line_id AS lineId, product, code, field, rule, value';
+export const rejectedColumns =
+  'file_id AS fileId, line_id AS lineId, product, code, field, rule, value';
 
 /** A result shows at most so many rejected lines; the outbox has all of them. */
 const shownLines = 1000;
 
-// The newest come first: a line that was sent again and again without being corrected is shown as it came last.
+// The newest come first: a line that was sent again and again without being corrected is shown as
+// it came last.
 const selectOpen = statementOf<[string, string], RejectedRow>(`
   SELECT ${rejectedColumns} FROM rejections
   WHERE source = ? AND order_id = ? AND corrected_at_ms IS NULL AND code <> 'conflict'
   ORDER BY id DESC LIMIT ${10 * shownLines}`);
 
 /**
- * The lines of an order that were not accepted and not corrected, each once. `accepted` are the ids of its other lines: a later
- * rejection under one of these ids does not change that line.
+ * The lines of an order that were not accepted and not corrected, each once. `accepted` are the ids
+ * of its other lines: a later rejection under one of these ids does not change that line.
  */
 function readRejectedLines(
   database: Sqlite,
@@ -56,9 +61,12 @@ function readRejectedLines(
   const lines = newestOfEach(
     rows.filter((row) => !isFlagOfOrder(row) && (hasOwnId(row) ? !accepted.has(row.lineId) : true)),
   );
-  // A flag on the order as a whole is no line of it. Where nothing of the order was accepted, it is the only reason there is.
+  // A flag on the order as a whole is no line of it. Where nothing of the order was accepted, it is
+  // the only reason there is.
   const alone = lines.length === 0 && accepted.size === 0 ? rows.filter(isFlagOfOrder) : [];
-  const ofShop = rows.filter((row) => row.fileId === null && (isFlagOfOrder(row) || accepted.has(row.lineId ?? '')));
+  const ofShop = rows.filter(
+    (row) => row.fileId === null && (isFlagOfOrder(row) || accepted.has(row.lineId ?? '')),
+  );
   const flags = accepted.size === 0 ? [] : ofShop.slice(0, shownLines).toReversed();
   return { lines: [...lines, ...alone].slice(0, shownLines).map(rejectedLine), flags };
 }
@@ -70,11 +78,15 @@ export type ShopFlag = Pick<RejectedRow, 'lineId' | 'code' | 'rule'>;
 const isFlagOfOrder = (row: RejectedRow): boolean =>
   row.fileId === null && row.lineId === null && row.code !== 'unreadable_line';
 
-/** A line without an id, or with that of another line, is told apart only by what is wrong with it. */
+/**
+ * A line without an id, or with that of another line, is told apart only by what is wrong with it.
+ */
 const hasOwnId = (row: RejectedRow): row is RejectedRow & { lineId: string } =>
   row.lineId !== null && row.code !== 'duplicate_line';
 
-/** Each line once, the oldest first: of lines that look the same, those of the file that came last. */
+/**
+ * Each line once, the oldest first: of lines that look the same, those of the file that came last.
+ */
 function newestOfEach(rows: readonly RejectedRow[]): readonly RejectedRow[] {
   const files = new Map<string, string | null>();
   const seen = new Set<string>();
@@ -174,7 +186,9 @@ export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntr
     currency: row.charged_currency ?? row.currency,
     cost: row.cost,
     units: units.of(row),
-    ...(row.shredded_at_ms === null ? {} : { shredded: { units: row.unit_count, at: isoTime(row.shredded_at_ms) } }),
+    ...(row.shredded_at_ms === null
+      ? {}
+      : { shredded: { units: row.unit_count, at: isoTime(row.shredded_at_ms) } }),
     error: errorOf(row),
   };
 }
@@ -182,16 +196,24 @@ export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntr
 /** The line that was bought in the place of this one, as a person said; null: there is none. */
 function boughtInPlaceOf(rows: readonly LineEntryRow[]): string | null {
   const current = rows.filter(({ replaced }) => replaced === 0);
-  return current.every(({ error_code: code }) => code === samePurchase) ? (current[0]?.same_line_id ?? null) : null;
+  return current.every(({ error_code: code }) => code === samePurchase)
+    ? (current[0]?.same_line_id ?? null)
+    : null;
 }
 
-function acceptedLine(lineId: string, rows: readonly LineEntryRow[], units: SealedUnits): ResultLine {
+function acceptedLine(
+  lineId: string,
+  rows: readonly LineEntryRow[],
+  units: SealedUnits,
+): ResultLine {
   const entries = rows.map((row) => resultEntryOf(row, units));
   const extra = textsFrom(rows[0]?.extra ?? '{}');
   return {
     line_id: lineId,
     // A replaced entry says nothing about the line any more.
-    state: lineStateOf(entries.flatMap(({ state }, index) => (rows[index]?.replaced === 0 ? state : []))),
+    state: lineStateOf(
+      entries.flatMap(({ state }, index) => (rows[index]?.replaced === 0 ? state : [])),
+    ),
     entries,
     error: null,
     ...(Object.keys(extra).length > 0 ? { extra } : {}),
@@ -200,7 +222,10 @@ function acceptedLine(lineId: string, rows: readonly LineEntryRow[], units: Seal
 
 export type StoredResult = Readonly<ReturnType<typeof readResult>>;
 
-/** Builds the result of an order from the database alone: neither the time nor anything else changes it. */
+/**
+ * Builds the result of an order from the database alone: neither the time nor anything else changes
+ * it.
+ */
 export function readResult({ database, units, sandbox }: ResultSource, requestId: number) {
   const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
@@ -224,7 +249,10 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
       { variant, plan, iccid, quantity, replaced: replaced === 1, isHeldByShop: heldBy === 'shop' },
     ]),
   );
-  /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
+  /**
+   * The line that was bought in the place of another one, as a person said: its id by that of the
+   * other.
+   */
   const inPlaceOf = [...lines].flatMap(([lineId, ofLine]): [string, string][] => {
     const bought = boughtInPlaceOf(ofLine);
     return bought === null ? [] : [[lineId, bought]];
@@ -246,7 +274,9 @@ export function shreddedError(whose: string, what: string): OrderSyncError {
 
 /** @throws OrderSyncError REFUSED when codes of the result were shredded */
 export function refuseShredded({ source, order_id: orderId, lines }: ResultDocument): void {
-  const isShredded = lines.some(({ entries }) => entries.some(({ shredded }) => shredded !== undefined));
+  const isShredded = lines.some(({ entries }) =>
+    entries.some(({ shredded }) => shredded !== undefined),
+  );
   if (isShredded) throw shreddedError(`${source}/${orderId}`, 'its result');
 }
 
@@ -261,7 +291,10 @@ const selectSharing = statementOf<NamedRequest, unknown>(
    LIMIT 1`,
 );
 
-/** Whether an earlier order has the same source and id but for capital letters: see `resultFileName`. */
+/**
+ * Whether an earlier order has the same source and id but for capital letters: see
+ * `resultFileName`.
+ */
 export function sharesResultName(database: Sqlite, request: NamedRequest): boolean {
   return selectSharing(database).get(request) !== undefined;
 }

@@ -3,7 +3,12 @@ import { columnOf, inTransaction, longestText, statementOf } from '../sqlite/dat
 import { OutboxSteps, type Outbox, type ResultSink } from '../sqlite/outbox.ts';
 import { CsvFiles } from './csv-files.ts';
 import { errorText, isResultNeeded, neverMs } from './due-results.ts';
-import { readResult, refuseShredded, sharesResultName, type StoredResult } from './result-reader.ts';
+import {
+  readResult,
+  refuseShredded,
+  sharesResultName,
+  type StoredResult,
+} from './result-reader.ts';
 
 /** One version of a result for one sink. */
 interface Delivery {
@@ -51,7 +56,9 @@ const selectGiving = dueIn('deliveries_giving', 'AND gives_units = 1');
 const selectNextAt = columnOf<[string], number | null>(
   `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = ? AND due_at_ms < ${neverMs}`,
 );
-const findRequest = columnOf<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?');
+const findRequest = columnOf<[string, string], number>(
+  'SELECT id FROM requests WHERE source = ? AND order_id = ?',
+);
 
 const ofSink = 'WHERE request_id = :requestId AND sink = :sink';
 // A version that failed does not delay a newer one.
@@ -70,9 +77,10 @@ const giveUp = statementOf<Delivery & { error: string; reason: string; nowMs: nu
   `UPDATE deliveries SET tries = tries + 1, given_up_reason = :reason, last_error = ${errorText}, ${isGivenUp} ${ofVersion}`,
 );
 /** This holds for any version: an unreadable result cannot be tried again. */
-const giveUpUnreadable = statementOf<Omit<Delivery, 'version'> & { error: string; nowMs: number }, never>(
-  `UPDATE deliveries SET last_error = ${errorText}, ${isGivenUp} ${ofSink}`,
-);
+const giveUpUnreadable = statementOf<
+  Omit<Delivery, 'version'> & { error: string; nowMs: number },
+  never
+>(`UPDATE deliveries SET last_error = ${errorText}, ${isGivenUp} ${ofSink}`);
 const giveUpRetired = statementOf<{ sinks: string; nowMs: number }, never>(
   `UPDATE deliveries SET last_error = 'this sink is not configured any more', ${isGivenUp}
    WHERE done_version < due_version AND given_up_at_ms IS NULL AND NOT EXISTS (
@@ -110,7 +118,8 @@ export class Results extends OutboxSteps {
   readonly csvFiles = new CsvFiles(this.outbox);
 
   /**
-   * Results that give units come first. A probe goes by due time alone, so that one failing result is not every probe.
+   * Results that give units come first. A probe goes by due time alone, so that one failing result
+   * is not every probe.
    * @param without requests that are left out. Default: none
    */
   async dueDeliveries(
@@ -120,7 +129,11 @@ export class Results extends OutboxSteps {
     without: Iterable<number> = [],
     isProbe = false,
   ): Promise<readonly DueDelivery[]> {
-    const rowsOf = (select: typeof selectDue, most: number, left: readonly number[]): readonly DueRow[] =>
+    const rowsOf = (
+      select: typeof selectDue,
+      most: number,
+      left: readonly number[],
+    ): readonly DueRow[] =>
       select(this.database).all({ sink, nowMs, without: JSON.stringify(left), limit: most });
     const giving = isProbe ? [] : rowsOf(selectGiving, limit, [...without]);
     const left = [...without, ...giving.map(({ requestId }) => requestId)];
@@ -133,7 +146,10 @@ export class Results extends OutboxSteps {
     });
   }
 
-  /** Null, and flagged, when its units cannot be opened: that must not stop the results of other orders. */
+  /**
+   * Null, and flagged, when its units cannot be opened: that must not stop the results of other
+   * orders.
+   */
   #readableResult(requestId: number, sink: string, nowMs: number): StoredResult | null {
     try {
       const result = readResult(this.outbox, requestId);
@@ -148,7 +164,10 @@ export class Results extends OutboxSteps {
     }
   }
 
-  /** Whether something of an order is open, or was not delivered everywhere before a time; also of an unknown order. */
+  /**
+   * Whether something of an order is open, or was not delivered everywhere before a time; also of
+   * an unknown order.
+   */
   async isNeeded(order: { source: string; orderId: string; beforeMs: number }): Promise<boolean> {
     const requestId = findRequest(this.database).get(order.source, order.orderId);
     return requestId === undefined || isResultNeeded(this.database, requestId, order.beforeMs);
@@ -159,21 +178,33 @@ export class Results extends OutboxSteps {
   /** A delivery whose result changed while it was written stays due. */
   readonly closeDelivery = this.write(close);
 
-  /** @param failed `countsTry`: false: it does not count towards giving the delivery up. Default: true */
+  /**
+   * @param failed `countsTry`: false: it does not count towards giving the delivery up. Default:
+   * true
+   */
   readonly failDelivery = this.step(
-    ({ database }, failed: Delivery & { error: string; retryAtMs: number; countsTry?: boolean }): void => {
+    (
+      { database },
+      failed: Delivery & { error: string; retryAtMs: number; countsTry?: boolean },
+    ): void => {
       const { countsTry = true, ...delivery } = failed;
       fail(database).run({ ...delivery, counted: Number(countsTry) });
     },
   );
 
-  /** Keeps what a sink has confirmed about an order, unless a person asked for its results again meanwhile. */
+  /**
+   * Keeps what a sink has confirmed about an order, unless a person asked for its results again
+   * meanwhile.
+   */
   readonly confirmEvents = this.write(confirm);
 
   /** Keeps what was posted into the order of a shop. */
   readonly keepNotePosts = this.write(keepPosts);
 
-  /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
+  /**
+   * This version is not tried again by itself, and is flagged for review. A newer version is tried
+   * from the start.
+   */
   readonly giveUpDelivery = this.write(giveUp);
 
   readonly sinkPause = this.first(selectPause);
@@ -181,20 +212,37 @@ export class Results extends OutboxSteps {
   /** Pauses a sink, or keeps it paused since when it is: it takes no results at the moment. */
   readonly pauseSink = this.write(setPause);
 
-  /** @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own retry */
+  /**
+   * @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own
+   * retry
+   */
   readonly resumeSink = this.step(
-    ({ database }, { sink, nowMs, wasOutage }: { sink: string; nowMs: number; wasOutage: boolean }): void => {
+    (
+      { database },
+      { sink, nowMs, wasOutage }: { sink: string; nowMs: number; wasOutage: boolean },
+    ): void => {
       endPause(database).run(sink);
       if (wasOutage) makeFailedDue(database).run({ sink, nowMs });
     },
   );
 
-  /** Gives up what is due at sinks that are not configured any more, also for its source. Returns how many. */
-  readonly retireSinks = this.step((outbox, nowMs: number): number => retireSinks(outbox, outbox.sinks, nowMs));
+  /**
+   * Gives up what is due at sinks that are not configured any more, also for its source. Returns
+   * how many.
+   */
+  readonly retireSinks = this.step((outbox, nowMs: number): number =>
+    retireSinks(outbox, outbox.sinks, nowMs),
+  );
 }
 
-/** Gives up what is due at other sinks than these. Returns how many. Called inside a transaction. */
-export function retireSinks({ database }: Outbox, current: readonly ResultSink[], nowMs: number): number {
+/**
+ * Gives up what is due at other sinks than these. Returns how many. Called inside a transaction.
+ */
+export function retireSinks(
+  { database }: Outbox,
+  current: readonly ResultSink[],
+  nowMs: number,
+): number {
   const sinks = JSON.stringify(current);
   endRetiredPauses(database).run({ sinks });
   return giveUpRetired(database).run({ sinks, nowMs }).changes;

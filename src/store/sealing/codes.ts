@@ -1,6 +1,11 @@
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { endingOf } from '../../core/order/search-words.ts';
-import { checkedAuditedRequest, recordAudit, unknownReference, type AuditedRequest } from '../sqlite/audit.ts';
+import {
+  checkedAuditedRequest,
+  recordAudit,
+  unknownReference,
+  type AuditedRequest,
+} from '../sqlite/audit.ts';
 import { isResultNeeded } from '../results/due-results.ts';
 import { inTransaction, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
@@ -38,34 +43,58 @@ const selectOld = statementOf<ShredCursor & { beforeMs: number; limit: number },
 const shred = statementOf<{ id: number; nowMs: number }, never>(
   'UPDATE entries SET units = NULL, sealed_by = NULL, units_missing = 0, shredded_at_ms = :nowMs WHERE id = :id AND units IS NOT NULL',
 );
-const forgetEnding = statementOf<[string, number], never>('DELETE FROM unit_endings WHERE ending = ? AND entry_id = ?');
+const forgetEnding = statementOf<[string, number], never>(
+  'DELETE FROM unit_endings WHERE ending = ? AND entry_id = ?',
+);
 
-/** Shredding of codes that were kept for long enough. Everything else stays. The connection overwrites what it deletes. */
+/**
+ * Shredding of codes that were kept for long enough. Everything else stays. The connection
+ * overwrites what it deletes.
+ */
 export class CodeRetention extends OutboxSteps {
   /**
-   * Shreds the units of the next settled entries whose orders were delivered everywhere before a time, in one transaction.
-   * An order of which a line is still open, or a delivery is due, keeps all its codes.
+   * Shreds the units of the next settled entries whose orders were delivered everywhere before a
+   * time, in one transaction. An order of which a line is still open, or a delivery is due, keeps
+   * all its codes.
    */
   readonly shredNext = this.step((outbox, request: ShredRequest): ShredProgress => {
     const { database } = outbox;
     const { beforeMs, after, limit } = request;
-    const rows = selectOld(database).all({ ...(after ?? { settledAtMs: -1, id: 0 }), beforeMs, limit });
+    const rows = selectOld(database).all({
+      ...(after ?? { settledAtMs: -1, id: 0 }),
+      beforeMs,
+      limit,
+    });
     const old = rows.filter(({ requestId }) => !isResultNeeded(database, requestId, beforeMs));
     for (const row of old) shredUnits(outbox, row, request);
     const last = rows.at(-1);
-    const next = last === undefined || rows.length < limit ? null : { settledAtMs: last.settledAtMs, id: last.id };
+    const next =
+      last === undefined || rows.length < limit
+        ? null
+        : { settledAtMs: last.settledAtMs, id: last.id };
     return { shredded: old.length, next };
   });
 }
 
-function shredUnits({ database, units }: Outbox, row: OldRow, { nowMs, reason }: ShredRequest): void {
+function shredUnits(
+  { database, units }: Outbox,
+  row: OldRow,
+  { nowMs, reason }: ShredRequest,
+): void {
   for (const unit of units.known(row)) {
     const ending = endingOf(unit);
     if (ending !== null) forgetEnding(database).run(ending, row.id);
   }
   shred(database).run({ id: row.id, nowMs });
   const detail = { reference: row.reference, units: row.unitCount };
-  recordAudit(database, { actor: 'worker', reason, nowMs, action: 'shred_codes', subject: row.subject, detail });
+  recordAudit(database, {
+    actor: 'worker',
+    reason,
+    nowMs,
+    action: 'shred_codes',
+    subject: row.subject,
+    detail,
+  });
 }
 
 interface CodeRead extends AuditedRequest {
@@ -84,11 +113,17 @@ const findRead = statementOf<{ subject: string; actor: string; version: number }
      AND json_extract(detail, '$.version') = :version`,
 );
 
-/** Reading delivered codes, by people and by the callers of the HTTP API. Each leaves an audit entry. */
+/**
+ * Reading delivered codes, by people and by the callers of the HTTP API. Each leaves an audit
+ * entry.
+ */
 export class CodeReads extends OutboxSteps {
   /** @throws OrderSyncError NOT_FOUND, INVALID_INPUT without a reason, SEALED_UNREADABLE */
   readonly reveal = this.step(
-    ({ database, units: sealed }, given: AuditedRequest & { readonly reference: string }): readonly Unit[] => {
+    (
+      { database, units: sealed },
+      given: AuditedRequest & { readonly reference: string },
+    ): readonly Unit[] => {
       const request = checkedAuditedRequest(given);
       const { reference: subject } = request;
       const row = find(database).get(subject);
@@ -99,11 +134,15 @@ export class CodeReads extends OutboxSteps {
     },
   );
 
-  /** Records that a caller read the codes of an order: once for each caller, order and version of its result. */
+  /**
+   * Records that a caller read the codes of an order: once for each caller, order and version of
+   * its result.
+   */
   async record({ source, orderId, version, ...request }: CodeRead): Promise<void> {
     const subject = `${source}/${orderId}`;
     // A caller may ask again and again: only the first time costs a commit.
-    if (findRead(this.database).get({ subject, actor: request.actor, version }) !== undefined) return;
+    if (findRead(this.database).get({ subject, actor: request.actor, version }) !== undefined)
+      return;
     const entry = { ...request, action, subject, detail: { version } };
     inTransaction(this.database, () => recordAudit(this.database, entry));
   }

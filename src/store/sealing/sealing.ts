@@ -57,16 +57,20 @@ export class Sealing extends OutboxSteps {
   }
 
   /**
-   * Seals units that are in clear, or that another key sealed, with the first key, in one transaction. Does nothing
-   * without a key. Continues where any earlier call ended, also that of a process that was killed.
+   * Seals units that are in clear, or that another key sealed, with the first key, in one
+   * transaction. Does nothing without a key. Continues where any earlier call ended, also that of a
+   * process that was killed.
    */
   async sealNext(limit: number): Promise<SealProgress> {
     const key = this.sealsWith;
-    if (key === null || this.#unreadable.size >= mostUnreadable) return { sealed: 0, unreadable: [], more: false };
+    if (key === null || this.#unreadable.size >= mostUnreadable)
+      return { sealed: 0, unreadable: [], more: false };
     return inTransaction(this.database, () => {
       const skipped = JSON.stringify([...this.#unreadable]);
       const rows = selectNext(this.database).all({ key, skipped, limit });
-      const unreadable = rows.filter((row) => !this.#sealAgain(row, key)).map(({ reference }) => reference);
+      const unreadable = rows
+        .filter((row) => !this.#sealAgain(row, key))
+        .map(({ reference }) => reference);
       return { sealed: rows.length - unreadable.length, unreadable, more: rows.length === limit };
     });
   }
@@ -85,8 +89,8 @@ export class Sealing extends OutboxSteps {
   }
 
   /**
-   * Moves the write-ahead log into the database and empties it: it has what was replaced until then. False while somebody
-   * reads the database: try again later.
+   * Moves the write-ahead log into the database and empties it: it has what was replaced until
+   * then. False while somebody reads the database: try again later.
    */
   async emptyLog(): Promise<boolean> {
     const wait = this.database.pragma('busy_timeout', { simple: true });
@@ -109,11 +113,13 @@ const keysInUse = columnOf<[], string>(`
     UNION ALL
     SELECT (SELECT min(sealed_by) FROM entries WHERE units IS NOT NULL AND sealed_by > used.key) FROM used WHERE used.key IS NOT NULL)
   SELECT key FROM used WHERE key IS NOT NULL`);
-const countOfKey = columnOf<[string], number>('SELECT count(*) FROM entries WHERE units IS NOT NULL AND sealed_by = ?');
+const countOfKey = columnOf<[string], number>(
+  'SELECT count(*) FROM entries WHERE units IS NOT NULL AND sealed_by = ?',
+);
 
 /**
- * Checks that the configured keys open what is sealed in the database. A worker that cannot read what it bought could
- * neither judge nor deliver it, so it does not start.
+ * Checks that the configured keys open what is sealed in the database. A worker that cannot read
+ * what it bought could neither judge nor deliver it, so it does not start.
  * @throws OrderSyncError SEAL_KEY_MISSING, SEAL_KEY_CHANGED
  */
 export function checkSealKeys(database: Sqlite, keys: SealKeys): void {
@@ -130,18 +136,26 @@ export function checkSealKeys(database: Sqlite, keys: SealKeys): void {
   });
 }
 
-/** The database keeps a text that each key has sealed: a wrong value under a known id is noticed before it seals anything. */
+/**
+ * The database keeps a text that each key has sealed: a wrong value under a known id is noticed
+ * before it seals anything.
+ */
 function checkValue(database: Sqlite, keys: SealKeys, id: string): void {
   const name = `seal_check:${id}`;
   const at = { reference: id, place: 'seal_check' };
   const known = readMeta(database, name);
-  if (known === undefined) return writeMeta(database, name, keys.seal(checked, at, randomBytes(nonceBytes), id));
+  if (known === undefined)
+    return writeMeta(database, name, keys.seal(checked, at, randomBytes(nonceBytes), id));
   try {
     keys.open(known, at);
   } catch (error) {
     if (!hasCode(error, 'SEALED_UNREADABLE')) throw error;
-    throw new OrderSyncError('SEAL_KEY_CHANGED', `The sealing key "${id}" has another value than before`, {
-      hint: 'put the value back from your copy; a new key needs a new id and comes first in seal.keys',
-    });
+    throw new OrderSyncError(
+      'SEAL_KEY_CHANGED',
+      `The sealing key "${id}" has another value than before`,
+      {
+        hint: 'put the value back from your copy; a new key needs a new id and comes first in seal.keys',
+      },
+    );
   }
 }

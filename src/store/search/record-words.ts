@@ -5,20 +5,30 @@ import { statementOf, type Sqlite } from '../sqlite/database.ts';
 /** Facts about a line that are no words of the shop. */
 const unsearched: ReadonlySet<string> = new Set(['shop_quantity', 'shop_product']);
 
-const insertWords = statementOf<[number, string], never>('INSERT INTO search_words (rowid, words) VALUES (?, ?)');
+const insertWords = statementOf<[number, string], never>(
+  'INSERT INTO search_words (rowid, words) VALUES (?, ?)',
+);
 const insertEnding = statementOf<[string, number], never>(
   'INSERT INTO unit_endings (ending, entry_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
 );
 
-// A line has its id as its number in the index of words. An order of which nothing was accepted has its own id, negative.
-// Numbers should rise within a commit: for one that does not, SQLite writes a segment of its own.
+// A line has its id as its number in the index of words. An order of which nothing was accepted has
+// its own id, negative. Numbers should rise within a commit: for one that does not, SQLite writes a
+// segment of its own.
 
 /** An order without lines is found by what its metadata says. Called once for an order. */
-export function indexOrder(database: Sqlite, requestId: number, metadata: Readonly<Record<string, unknown>>): void {
+export function indexOrder(
+  database: Sqlite,
+  requestId: number,
+  metadata: Readonly<Record<string, unknown>>,
+): void {
   add(database, -requestId, [metadata]);
 }
 
-/** A line is found by its product and by what the shop carried with it; the first one by the metadata, too. Called once. */
+/**
+ * A line is found by its product and by what the shop carried with it; the first one by the
+ * metadata, too. Called once.
+ */
 export function indexLine(
   database: Sqlite,
   lineId: number,

@@ -15,12 +15,23 @@ const insert = statementOf<[number, string, string, string, string, string], nev
   'INSERT INTO audit (at_ms, actor, action, subject, reason, detail) VALUES (?, ?, ?, ?, ?, ?)',
 );
 
-type NewAuditEntry = AuditedRequest & { action: string; subject: string; detail?: Readonly<Record<string, unknown>> };
+type NewAuditEntry = AuditedRequest & {
+  action: string;
+  subject: string;
+  detail?: Readonly<Record<string, unknown>>;
+};
 
 /** Records who did what, to which subject, and why; it is never changed. */
 export function recordAudit(database: Sqlite, entry: NewAuditEntry): void {
   const { nowMs, actor, action, subject, reason, detail = {} } = entry;
-  insert(database).run(nowMs, actor, action, subject, reason.slice(0, longestText), JSON.stringify(detail));
+  insert(database).run(
+    nowMs,
+    actor,
+    action,
+    subject,
+    reason.slice(0, longestText),
+    JSON.stringify(detail),
+  );
 }
 
 /**
@@ -31,12 +42,19 @@ export function checkedAuditedRequest<T extends AuditedRequest>(request: T): T {
   const reason = request.reason.trim();
   const actor = request.actor.trim();
   if (reason.length < 3 || reason.length > longestText) {
-    throw new OrderSyncError('INVALID_INPUT', `A reason has 3 to ${longestText} characters, got ${reason.length}`, {
-      hint: 'say why, for whoever reads the audit log later: --reason "seen in the list of the supplier"',
-    });
+    throw new OrderSyncError(
+      'INVALID_INPUT',
+      `A reason has 3 to ${longestText} characters, got ${reason.length}`,
+      {
+        hint: 'say why, for whoever reads the audit log later: --reason "seen in the list of the supplier"',
+      },
+    );
   }
   if (actor.length === 0 || actor.length > longestActor) {
-    throw new OrderSyncError('INVALID_INPUT', `An actor has 1 to ${longestActor} characters, got ${actor.length}`);
+    throw new OrderSyncError(
+      'INVALID_INPUT',
+      `An actor has 1 to ${longestActor} characters, got ${actor.length}`,
+    );
   }
   return { ...request, reason, actor };
 }

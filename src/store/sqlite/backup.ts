@@ -1,4 +1,13 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { schemaVersion } from './schema.ts';
@@ -22,10 +31,13 @@ interface BackupSettings {
 }
 
 /**
- * Copies the database in one consistent state, also while a worker writes to it, checks the copy and removes older ones. The
- * copy has nothing that was deleted before, and codes are sealed in it as in the database.
- * @throws OrderSyncError DISK_FULL when the copy would not leave enough space, before anything is copied
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE when the copy is damaged
+ * Copies the database in one consistent state, also while a worker writes to it, checks the copy
+ * and removes older ones. The copy has nothing that was deleted before, and codes are sealed in it
+ * as in the database.
+ * @throws OrderSyncError DISK_FULL when the copy would not leave enough space, before anything is
+ * copied
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE when
+ * the copy is damaged
  */
 export function backUpDatabase(
   path: string,
@@ -34,7 +46,8 @@ export function backUpDatabase(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const name = `order-sync-${at.replaceAll(/[-:.]/g, '')}.db`;
   const draft = join(folder, `.${name}.tmp`);
-  for (const left of readdirSync(folder).filter((it) => draftName.test(it))) rmSync(join(folder, left));
+  for (const left of readdirSync(folder).filter((it) => draftName.test(it)))
+    rmSync(join(folder, left));
   requireSpace(path, folder, leaveFreeBytes);
   copySoundly(path, draft);
   renameSync(draft, join(folder, name));
@@ -67,7 +80,10 @@ export function newestBackupMs(folder: string): number | null {
   return iso === undefined ? null : Date.parse(iso);
 }
 
-/** Copies everything that is committed, also in the write-ahead log, and checks the copy. On failure there is no copy. */
+/**
+ * Copies everything that is committed, also in the write-ahead log, and checks the copy. On failure
+ * there is no copy.
+ */
 function copySoundly(path: string, draft: string): void {
   const database = openReadOnly(path);
   try {
@@ -99,12 +115,17 @@ interface RestoreSettings {
 }
 
 /**
- * Puts a copy in the place of the database, and keeps the old one beside it. Where it is refused, nothing has changed.
+ * Puts a copy in the place of the database, and keeps the old one beside it. Where it is refused,
+ * nothing has changed.
  * @returns the folder of the old database; null where there was none
- * @throws OrderSyncError DATABASE_LOCKED while a worker runs; DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER,
+ * @throws OrderSyncError DATABASE_LOCKED while a worker runs; DATABASE_MISSING, DATABASE_FOREIGN,
+ * DATABASE_NEWER,
  *   DATABASE_UNSAFE, UPSTREAM_MISMATCH
  */
-export function restoreDatabase(path: string, { from, at, upstream }: RestoreSettings): string | null {
+export function restoreDatabase(
+  path: string,
+  { from, at, upstream }: RestoreSettings,
+): string | null {
   if (existsSync(path)) refuseForeign(path);
   const lock = takeWriterLock(path);
   try {
@@ -129,8 +150,14 @@ function refuseForeign(path: string): void {
   }
 }
 
-/** Orders of another upstream would be looked up, and bought, at this one. A backup of before the first run has none. */
-function requireUpstream(draft: string, { from, upstream }: { from: string; upstream: string }): void {
+/**
+ * Orders of another upstream would be looked up, and bought, at this one. A backup of before the
+ * first run has none.
+ */
+function requireUpstream(
+  draft: string,
+  { from, upstream }: { from: string; upstream: string },
+): void {
   const database = openReadOnly(draft);
   const found = schemaVersion(database) === 0 ? undefined : readMeta(database, 'upstream');
   database.close();
@@ -142,7 +169,10 @@ function requireUpstream(draft: string, { from, upstream }: { from: string; upst
   });
 }
 
-/** A copy with the write-ahead log of another database would be damaged: all files of the old one go. */
+/**
+ * A copy with the write-ahead log of another database would be damaged: all files of the old one
+ * go.
+ */
 function moveAway(path: string, at: string): string | null {
   const files = sideFiles.map((side) => `${path}${side}`).filter((file) => existsSync(file));
   if (files.length === 0) return null;

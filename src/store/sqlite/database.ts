@@ -10,7 +10,9 @@ export type Sqlite = SqliteDatabase.Database;
 /** WAL before this version can corrupt a database that two connections checkpoint at once. */
 const minimumSqliteVersion = '3.51.3';
 
-/** File systems whose locks and shared memory WAL cannot rely on: NFS, SMB, CIFS, SMB2, 9p, FUSE. */
+/**
+ * File systems whose locks and shared memory WAL cannot rely on: NFS, SMB, CIFS, SMB2, 9p, FUSE.
+ */
 const networkFileSystems: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -28,9 +30,13 @@ export const longestText = 500;
 function checkVersion(database: Sqlite): void {
   const version = String(database.prepare('SELECT sqlite_version()').pluck().get());
   if (version.localeCompare(minimumSqliteVersion, 'en', { numeric: true }) >= 0) return;
-  throw new OrderSyncError('DATABASE_UNSAFE', `SQLite ${version} is older than ${minimumSqliteVersion}`, {
-    hint: 'install the exact dependencies of package-lock.json with npm ci',
-  });
+  throw new OrderSyncError(
+    'DATABASE_UNSAFE',
+    `SQLite ${version} is older than ${minimumSqliteVersion}`,
+    {
+      hint: 'install the exact dependencies of package-lock.json with npm ci',
+    },
+  );
 }
 
 /** @throws OrderSyncError DATABASE_UNSAFE when the folder is on a network file system */
@@ -38,12 +44,15 @@ export function checkFileSystem(folder: string): void {
   const name = networkFileSystems.get(statfsSync(folder).type >>> 0);
   if (name === undefined) return;
   const message = `${folder} is on a ${name} file system, on which SQLite cannot lock or sync reliably`;
-  throw new OrderSyncError('DATABASE_UNSAFE', message, { hint: 'put data_dir on a local disk or a block volume' });
+  throw new OrderSyncError('DATABASE_UNSAFE', message, {
+    hint: 'put data_dir on a local disk or a block volume',
+  });
 }
 
 /**
- * Sets what every connection needs, and reads it back. In better-sqlite3, WAL silently lowers `synchronous` to NORMAL,
- * which does not sync at commit: a reference could leave before it is on disk.
+ * Sets what every connection needs, and reads it back. In better-sqlite3, WAL silently lowers
+ * `synchronous` to NORMAL, which does not sync at commit: a reference could leave before it is on
+ * disk.
  */
 function configure(database: Sqlite): void {
   database.pragma('busy_timeout = 5000');
@@ -56,14 +65,21 @@ function configure(database: Sqlite): void {
   database.pragma('secure_delete = ON');
   database.pragma('journal_size_limit = 67108864');
   database.pragma('cache_size = -8192');
-  // 16 MB. With the default of 4 MB, nearly every commit of a long order file pays for a checkpoint.
+  // 16 MB. With the default of 4 MB, nearly every commit of a long order file pays for a
+  // checkpoint.
   database.pragma('wal_autocheckpoint = 4000');
   const names = ['journal_mode', 'synchronous', 'foreign_keys'];
-  const found = names.map((name) => `${name} = ${String(database.pragma(name, { simple: true }))}`).join(', ');
+  const found = names
+    .map((name) => `${name} = ${String(database.pragma(name, { simple: true }))}`)
+    .join(', ');
   if (found === 'journal_mode = wal, synchronous = 2, foreign_keys = 1') return;
-  throw new OrderSyncError('DATABASE_UNSAFE', `The database does not take its safety settings: ${found}`, {
-    hint: 'this build of SQLite or this disk cannot be used; nothing was changed',
-  });
+  throw new OrderSyncError(
+    'DATABASE_UNSAFE',
+    `The database does not take its safety settings: ${found}`,
+    {
+      hint: 'this build of SQLite or this disk cannot be used; nothing was changed',
+    },
+  );
 }
 
 /**
@@ -83,11 +99,13 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
   }
   checkFileSystem(folder);
   if (isNew) {
-    // The file holds delivered codes, which are as good as money. Its -wal and -shm files get the same mode.
+    // The file holds delivered codes, which are as good as money. Its -wal and -shm files get the
+    // same mode.
     closeSync(openSync(path, 'a', 0o600));
   } else {
-    // A connection that may write can change a database by being opened and closed. An existing file is read by SQLite only:
-    // when a process closes a file of its own, it loses the locks that its connections hold on it.
+    // A connection that may write can change a database by being opened and closed. An existing
+    // file is read by SQLite only: when a process closes a file of its own, it loses the locks that
+    // its connections hold on it.
     openReadOnly(path).close();
   }
   const database = new SqliteDatabase(path);
@@ -103,7 +121,8 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
 
 /**
  * Opens the database of a running or stopped worker for reading only.
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE when it is damaged
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_UNSAFE when
+ * it is damaged
  */
 export function openReadOnly(path: string): Sqlite {
   if (!existsSync(path)) {
@@ -118,7 +137,11 @@ export function openReadOnly(path: string): Sqlite {
     return database;
   } catch (error) {
     database.close();
-    if (!(error instanceof SqliteDatabase.SqliteError) || !/^SQLITE_(NOTADB|CORRUPT)/.test(error.code)) throw error;
+    if (
+      !(error instanceof SqliteDatabase.SqliteError) ||
+      !/^SQLITE_(NOTADB|CORRUPT)/.test(error.code)
+    )
+      throw error;
     throw new OrderSyncError('DATABASE_UNSAFE', `${path} could not be read: ${error.message}`, {
       hint: 'it is damaged, or no database of order-sync: check the disk, and restore a backup with `order-sync db restore`',
       cause: error,
@@ -126,7 +149,10 @@ export function openReadOnly(path: string): Sqlite {
   }
 }
 
-/** Device and inode of a file. They change when it is replaced or removed while a connection is open. */
+/**
+ * Device and inode of a file. They change when it is replaced or removed while a connection is
+ * open.
+ */
 export function fileIdentity(path: string): string {
   try {
     const { dev, ino } = statSync(path);
@@ -137,7 +163,9 @@ export function fileIdentity(path: string): string {
 }
 
 /** Makes something once for each connection: to make it takes longer than many a use of it. */
-function onceFor<Made extends object>(make: (database: Sqlite) => Made): (database: Sqlite) => Made {
+function onceFor<Made extends object>(
+  make: (database: Sqlite) => Made,
+): (database: Sqlite) => Made {
   const made = new WeakMap<Sqlite, Made>();
   return (database) => {
     const known = made.get(database);
@@ -150,7 +178,10 @@ function onceFor<Made extends object>(make: (database: Sqlite) => Made): (databa
 
 const runnerOf = onceFor((database) => database.transaction((step: () => unknown) => step()));
 
-/** The text of each statement that is compiled at its first use: a test reads the plans of all of them. */
+/**
+ * The text of each statement that is compiled at its first use: a test reads the plans of all of
+ * them.
+ */
 export const statementTexts = new Set<string>();
 
 /** A statement that is compiled at its first use on a connection, and kept. */
@@ -176,16 +207,19 @@ export function columnOf<Parameters extends unknown[] | {}, Value>(
 }
 
 /**
- * The same statement with `+?` for each parameter `?` that is compared. For a bare `?` there, SQLite compiles the statement
- * again whenever the value has changed, in case it changes the query plan; without statistics it never does.
+ * The same statement with `+?` for each parameter `?` that is compared. For a bare `?` there,
+ * SQLite compiles the statement again whenever the value has changed, in case it changes the query
+ * plan; without statistics it never does.
  */
 export function withFixedPlan(sql: string): string {
   return sql.replaceAll(/([=<>]|\b(?:LIMIT|IS|IS NOT)\b)(\s*)(?=[?:])/g, '$1$2+');
 }
 
 /**
- * Runs one step as one transaction. IMMEDIATE: a step that reads before it writes holds the write lock from the start.
- * @throws OrderSyncError DISK_FULL when nothing was written, because there is no space; DATABASE_WRITE_FAILED when the disk
+ * Runs one step as one transaction. IMMEDIATE: a step that reads before it writes holds the write
+ * lock from the start.
+ * @throws OrderSyncError DISK_FULL when nothing was written, because there is no space;
+ * DATABASE_WRITE_FAILED when the disk
  *   fails: nothing more may be sent then
  */
 export function inTransaction<T>(database: Sqlite, step: () => T): T {

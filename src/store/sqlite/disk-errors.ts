@@ -3,7 +3,9 @@ import { dirname } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
 const failures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
-/** On a full disk SQLite also fails to grow the memory that connections share, and to create a file. */
+/**
+ * On a full disk SQLite also fails to grow the memory that connections share, and to create a file.
+ */
 const failuresOfFullDisk = /^SQLITE_(IOERR_SHM|CANTOPEN)/;
 const hardlyAnyBytes = 1_048_576;
 
@@ -16,13 +18,22 @@ export function freeBytesOf(folder: string): number {
 }
 
 /** The size of a file, in bytes; 0 where there is none. */
-export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+export const sizeOf = (path: string): number =>
+  statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 type FileError = Error & { readonly code: string };
 
-/** Whether the disk failed, rather than this one statement. By the code: a module that only reports errors loads no SQLite. */
+/**
+ * Whether the disk failed, rather than this one statement. By the code: a module that only reports
+ * errors loads no SQLite.
+ */
 export function isDiskFailure(error: unknown): error is FileError {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && failures.test(error.code);
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    failures.test(error.code)
+  );
 }
 
 /** Whether a file could not be written because the disk is full. */
@@ -47,8 +58,9 @@ export function diskError(error: FileError, path: string): OrderSyncError {
 }
 
 /**
- * Keeps space free on the disk of the outbox, because the calls and deliveries of known orders must be recorded: new orders are
- * refused before that space is used. Requests about a known order are still accepted: they may take something back.
+ * Keeps space free on the disk of the outbox, because the calls and deliveries of known orders must
+ * be recorded: new orders are refused before that space is used. Requests about a known order are
+ * still accepted: they may take something back.
  * @throws OrderSyncError DISK_FULL when there is no space for a new order
  */
 export function requireReserve(databasePath: string, neededBytes: number): void {

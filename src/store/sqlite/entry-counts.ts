@@ -1,7 +1,10 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import { statementOf, type Sqlite } from './database.ts';
 
-/** So many new entries are counted at once. Who reads the counts counts those that are newer, at most twice as many. */
+/**
+ * So many new entries are counted at once. Who reads the counts counts those that are newer, at
+ * most twice as many.
+ */
 const newEntriesAtOnce = 1000;
 
 const notCounted = "id > (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'counted_up_to')";
@@ -24,7 +27,8 @@ export function countNewEntry(database: Sqlite, entryId: number): void {
   if (entryId % newEntriesAtOnce === 0) countNewEntries(database);
 }
 
-// The newest are found by their ids. With an index of a state, SQLite would read all entries of that state.
+// The newest are found by their ids. With an index of a state, SQLite would read all entries of
+// that state.
 const countsWhere = (where: string): string =>
   `SELECT state, lane, entries FROM entry_counts WHERE entries <> 0 AND ${where}
    UNION ALL SELECT state, lane, count(*) FROM entries NOT INDEXED WHERE ${notCounted} AND ${where} GROUP BY state, lane`;
@@ -48,6 +52,7 @@ export function wrongCounts(database: Sqlite): readonly string[] {
   return wrong(database)
     .all()
     .map(
-      ({ state, lane, kept, found }) => `lane ${lane} has ${found} entries in state ${state}, but ${kept} are counted`,
+      ({ state, lane, kept, found }) =>
+        `lane ${lane} has ${found} entries in state ${state}, but ${kept} are counted`,
     );
 }

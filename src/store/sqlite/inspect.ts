@@ -8,7 +8,8 @@ import { checkSchema, migrations, schemaVersion } from './schema.ts';
 
 /**
  * Reads a whole database and checks it, also while a worker runs.
- * @param isQuick whether the contents of the indexes are not compared with their tables, which takes most of the time
+ * @param isQuick whether the contents of the indexes are not compared with their tables, which
+ * takes most of the time
  * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER
  */
 export function inspectDatabase(path: string, isQuick = false) {
@@ -21,9 +22,14 @@ export function inspectDatabase(path: string, isQuick = false) {
     const dangling = database
       .prepare<[], { table: string; rowid: number; parent: string }>('PRAGMA foreign_key_check')
       .all()
-      .map(({ table, rowid, parent }) => `${table} row ${rowid} refers to a missing row of ${parent}`);
+      .map(
+        ({ table, rowid, parent }) => `${table} row ${rowid} refers to a missing row of ${parent}`,
+      );
     return {
-      /** Damage in the file, rows that refer to a missing row, and wrong counts. An older database may keep no counts. */
+      /**
+       * Damage in the file, rows that refer to a missing row, and wrong counts. An older database
+       * may keep no counts.
+       */
       problems: [
         ...integrity.filter((line) => line !== 'ok'),
         ...dangling,
@@ -31,7 +37,10 @@ export function inspectDatabase(path: string, isQuick = false) {
       ],
       schemaVersion: schemaVersion(database),
       isOlder: checkSchema(database) === 'older',
-      /** The newest schema that this program knows. The next `run` brings an older database up to date. */
+      /**
+       * The newest schema that this program knows. The next `run` brings an older database up to
+       * date.
+       */
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
       ...stampOf(database),
@@ -45,7 +54,10 @@ export function inspectDatabase(path: string, isQuick = false) {
  * The upstream that a database names, and whether it stays with it: see `otherUpstream`.
  * @throws OrderSyncError DATABASE_MISSING, DATABASE_FOREIGN, DATABASE_NEWER
  */
-export function upstreamOf(path: string, wanted: string): { upstream: string | null; isOther: boolean } {
+export function upstreamOf(
+  path: string,
+  wanted: string,
+): { upstream: string | null; isOther: boolean } {
   const database = openReadOnly(path);
   try {
     const { upstream } = stampOf(database);
@@ -55,15 +67,25 @@ export function upstreamOf(path: string, wanted: string): { upstream: string | n
   }
 }
 
-/** The upstream, and the fingerprint of instance, prefix and reference secret; null before the first run. */
-function stampOf(database: Sqlite): { readonly upstream: string | null; readonly namespace: string | null } {
+/**
+ * The upstream, and the fingerprint of instance, prefix and reference secret; null before the first
+ * run.
+ */
+function stampOf(database: Sqlite): {
+  readonly upstream: string | null;
+  readonly namespace: string | null;
+} {
   if (schemaVersion(database) === 0) return { upstream: null, namespace: null };
-  return { upstream: readMeta(database, 'upstream') ?? null, namespace: readMeta(database, 'namespace') ?? null };
+  return {
+    upstream: readMeta(database, 'upstream') ?? null,
+    namespace: readMeta(database, 'namespace') ?? null,
+  };
 }
 
 /**
  * The free space on the disk of a folder that is to hold the database, in bytes.
- * @throws OrderSyncError DATABASE_UNSAFE when the disk cannot hold one, FOLDER_UNUSABLE when there is no such folder
+ * @throws OrderSyncError DATABASE_UNSAFE when the disk cannot hold one, FOLDER_UNUSABLE when there
+ * is no such folder
  */
 export function inspectDisk(folder: string): number {
   if (!existsSync(folder)) {

@@ -19,10 +19,14 @@ export function writeMeta(database: Sqlite, name: string, value: string): void {
 }
 
 /**
- * A database belongs to one upstream and one reference secret: it is stamped once, and refuses any other.
+ * A database belongs to one upstream and one reference secret: it is stamped once, and refuses any
+ * other.
  * @throws OrderSyncError UPSTREAM_MISMATCH, REFERENCE_SECRET_CHANGED
  */
-export function checkStamp(database: Sqlite, stamp: { upstream: string; namespace: ReferenceNamespace }): void {
+export function checkStamp(
+  database: Sqlite,
+  stamp: { upstream: string; namespace: ReferenceNamespace },
+): void {
   inTransaction(database, () => {
     const other = otherUpstream(database, stamp.upstream);
     if (other !== null) {
@@ -34,7 +38,8 @@ export function checkStamp(database: Sqlite, stamp: { upstream: string; namespac
     writeMeta(database, 'upstream', stamp.upstream);
     const namespace = namespaceFingerprint(stamp.namespace);
     if (stampOnce(database, 'namespace', namespace) !== namespace) {
-      const message = 'The reference secret, instance or prefix is not the one this database was made with';
+      const message =
+        'The reference secret, instance or prefix is not the one this database was made with';
       throw new OrderSyncError('REFERENCE_SECRET_CHANGED', message, {
         hint: 'restore the secret file that was backed up with it: other references would buy redelivered orders again',
       });
@@ -57,13 +62,17 @@ const mayHaveBought = columnOf<[], number>(
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url);
 
 /**
- * The other upstream that a database belongs to; null if it may be used with this one. While it has no orders, it may take
- * another one; while nothing was accepted, another path of the same address: the first one was mistyped.
+ * The other upstream that a database belongs to; null if it may be used with this one. While it has
+ * no orders, it may take another one; while nothing was accepted, another path of the same address:
+ * the first one was mistyped.
  */
 export function otherUpstream(database: Sqlite, upstream: string): string | null {
   const found = readMeta(database, 'upstream');
-  if (found === undefined || found === upstream || newestOrder(database).get() === null) return null;
-  return originOf(found) === originOf(upstream) && mayHaveBought(database).get() === 0 ? null : found;
+  if (found === undefined || found === upstream || newestOrder(database).get() === null)
+    return null;
+  return originOf(found) === originOf(upstream) && mayHaveBought(database).get() === 0
+    ? null
+    : found;
 }
 
 const idName = 'database_id';
@@ -74,7 +83,9 @@ const counts = statementOf<[], Omit<OutboxProgress, 'databaseId'>>(
           coalesce((SELECT max(id) FROM audit), 0) AS decision`,
 );
 
-/** Where a database has taken the place of a lost one, the audit log has how far that one had come. */
+/**
+ * Where a database has taken the place of a lost one, the audit log has how far that one had come.
+ */
 const replaced = columnOf<[], string | null>(
   `SELECT json_extract(detail, '$.replaced') FROM audit WHERE subject = 'outbox' AND action = 'recovery_stage'
    ORDER BY id DESC LIMIT 1`,
@@ -88,10 +99,18 @@ export function makeDatabaseIdOnce(database: Sqlite): void {
   if (readMeta(database, idName) === undefined) makeDatabaseId(database);
 }
 
-/** The committed progress. `replaced`: how far the lost outbox had come whose place this database has taken, if known. */
-export function readProgress(database: Sqlite): OutboxProgress & { readonly replaced: OutboxProgress | null } {
+/**
+ * The committed progress. `replaced`: how far the lost outbox had come whose place this database
+ * has taken, if known.
+ */
+export function readProgress(
+  database: Sqlite,
+): OutboxProgress & { readonly replaced: OutboxProgress | null } {
   const databaseId = readMeta(database, idName);
   const newest = counts(database).get();
-  assert(databaseId !== undefined && newest !== undefined, 'a database has its id from the time when it was opened');
+  assert(
+    databaseId !== undefined && newest !== undefined,
+    'a database has its id from the time when it was opened',
+  );
   return { databaseId, ...newest, replaced: JSON.parse(replaced(database).get() ?? 'null') };
 }

@@ -16,17 +16,25 @@ export interface Outbox {
   readonly namespace: ReferenceNamespace;
   readonly units: SealedUnits;
   readonly sandbox: boolean;
-  /** @throws OrderSyncError DISK_FULL when there is no space for a new order: see `requireReserve` */
+  /**
+   * @throws OrderSyncError DISK_FULL when there is no space for a new order: see `requireReserve`
+   */
   readonly requireSpace: () => void;
   /** Where results are delivered now; changed by a reload. */
   sinks: readonly ResultSink[];
-  /** Once a worker has started, every in-flight window is of its own run of the machine, also where that has no boot id. */
+  /**
+   * Once a worker has started, every in-flight window is of its own run of the machine, also where
+   * that has no boot id.
+   */
   windowsAreOfThisRun: boolean;
 }
 
 type Prepared<Member> = (database: Sqlite) => Member;
 
-/** The business steps of one role, for callers that await them. A function that takes the outbox itself is a part of a step. */
+/**
+ * The business steps of one role, for callers that await them. A function that takes the outbox
+ * itself is a part of a step.
+ */
 export class OutboxSteps {
   readonly outbox: Outbox;
   protected readonly database: Sqlite;
@@ -45,7 +53,8 @@ export class OutboxSteps {
   protected write<Given extends unknown[]>(
     statement: Prepared<{ run(...given: Given): unknown }>,
   ): (...given: Given) => Promise<void> {
-    return async (...given) => void inTransaction(this.database, () => statement(this.database).run(...given));
+    return async (...given) =>
+      void inTransaction(this.database, () => statement(this.database).run(...given));
   }
 
   /** The first row or value that a statement finds; null: there is none. */

@@ -10,7 +10,8 @@ export const purchaseColumnsOf = (table: string): string =>
   purchaseFields.map((field) => `${table}.${field}`).join(', ');
 
 /** A time, as it is shown. */
-export const isoOf = (columnMs: string): string => `strftime('%Y-%m-%dT%H:%M:%fZ', ${columnMs} / 1000.0, 'unixepoch')`;
+export const isoOf = (columnMs: string): string =>
+  `strftime('%Y-%m-%dT%H:%M:%fZ', ${columnMs} / 1000.0, 'unixepoch')`;
 
 export interface EntryRow extends ReferencedPurchase {
   readonly id: number;
@@ -84,7 +85,9 @@ export function findEntry(database: Sqlite, id: number): EntryRow {
   return row;
 }
 
-const findLimit = columnOf<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?');
+const findLimit = columnOf<[string], number>(
+  'SELECT known_limit FROM variant_limits WHERE variant = ?',
+);
 
 /** An entry as the submission sees it. */
 export type Entry = Readonly<ReturnType<typeof entryOf>>;
@@ -97,7 +100,10 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     generation: row.generation,
     part: row.part,
     rules: rulesFrom(row.rules),
-    /** The most of its variant that one order may hold, as far as a rejection has shown. Null: not known. */
+    /**
+     * The most of its variant that one order may hold, as far as a rejection has shown. Null: not
+     * known.
+     */
     knownLimit: row.variant === null ? null : (findLimit(database).get(row.variant) ?? null),
     notAfterMs: row.not_after_ms,
     state: row.state,
@@ -122,14 +128,16 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
   };
 }
 
-// JSON columns are written by this program alone, so their shape is that of the code which wrote them.
+// JSON columns are written by this program alone, so their shape is that of the code which wrote
+// them.
 export const rulesFrom = (text: string): OrderRules => JSON.parse(text);
 export const recordFrom = (text: string): Readonly<Record<string, unknown>> => JSON.parse(text);
 export const textsFrom = (text: string): Readonly<Record<string, string>> => JSON.parse(text);
 
 /**
- * Conditions that find the entries of these states and of those that need a person, each by the index of its few rows. SQLite
- * takes such an index only where the text of the condition is that of the index: otherwise it reads all entries.
+ * Conditions that find the entries of these states and of those that need a person, each by the
+ * index of its few rows. SQLite takes such an index only where the text of the condition is that of
+ * the index: otherwise it reads all entries.
  */
 export function conditionsOfStates(...states: readonly EntryState[]): readonly string[] {
   return [...states.map((state) => `state = '${state}'`), "state IN ('needs_review', 'held')"];

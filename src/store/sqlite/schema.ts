@@ -9,7 +9,10 @@ const applicationId = 0x6f73796e;
 
 type Sqlite = SqliteDatabase.Database;
 
-/** A file of SQL that makes a part of the schema. A database records its name and hash in the table `schema_files`. */
+/**
+ * A file of SQL that makes a part of the schema. A database records its name and hash in the table
+ * `schema_files`.
+ */
 interface SchemaFile {
   /** For example `0001_outbox.sql` or `views/outbox.sql`. */
   readonly name: string;
@@ -20,11 +23,17 @@ interface SchemaFile {
 let knownMigrations: readonly SchemaFile[] | null = null;
 let knownViews: readonly SchemaFile[] | null = null;
 
-/** The numbered files of `migrations/`, in order and without a gap. The text of a released one never changes. */
+/**
+ * The numbered files of `migrations/`, in order and without a gap. The text of a released one never
+ * changes.
+ */
 export function migrations(): readonly SchemaFile[] {
   knownMigrations ??= filesOf('migrations', '');
   for (const [index, { name }] of knownMigrations.entries()) {
-    assert(Number(name.slice(0, 4)) === index + 1, `migrations are numbered without a gap, but not ${name}`);
+    assert(
+      Number(name.slice(0, 4)) === index + 1,
+      `migrations are numbered without a gap, but not ${name}`,
+    );
   }
   return knownMigrations;
 }
@@ -44,14 +53,17 @@ function filesOf(folder: string, prefix: string): readonly SchemaFile[] {
   });
 }
 
-const numberOf = (database: Sqlite, pragma: string): number => Number(database.pragma(pragma, { simple: true }));
+const numberOf = (database: Sqlite, pragma: string): number =>
+  Number(database.pragma(pragma, { simple: true }));
 
 /** How many migrations ran; 0 for an empty database. */
 export const schemaVersion = (database: Sqlite): number => numberOf(database, 'user_version');
 
 /**
- * How a database stands to this program: `empty`, made by an `older` version, or `current`. Only reads.
- * @throws OrderSyncError DATABASE_FOREIGN when it is no outbox, or went through other migrations than those of this program;
+ * How a database stands to this program: `empty`, made by an `older` version, or `current`. Only
+ * reads.
+ * @throws OrderSyncError DATABASE_FOREIGN when it is no outbox, or went through other migrations
+ * than those of this program;
  *   DATABASE_NEWER when a later version of this program made it
  */
 export function checkSchema(database: Sqlite): 'empty' | 'older' | 'current' {
@@ -60,17 +72,24 @@ export function checkSchema(database: Sqlite): 'empty' | 'older' | 'current' {
   if (id === 0 && version === 0 && numberOf(database, 'schema_version') === 0) return 'empty';
   if (id !== applicationId) {
     const found = `its application_id is ${id} instead of ${applicationId}, and its user_version is ${version}`;
-    throw foreign(database, `${found}. Another program made it, or a version of order-sync before 0.1.0`);
+    throw foreign(
+      database,
+      `${found}. Another program made it, or a version of order-sync before 0.1.0`,
+    );
   }
   const recorded = recordedFiles(database);
   const ran = [...recorded.keys()].filter((name) => !name.startsWith('views/')).toSorted();
   const known = migrations();
   for (const [index, { name, sha256 }] of known.slice(0, ran.length).entries()) {
     if (ran[index] !== name) throw foreign(database, `its migration ${ran[index]} is not ${name}`);
-    if (recorded.get(name) !== sha256) throw foreign(database, `its migration ${name} has another text`);
+    if (recorded.get(name) !== sha256)
+      throw foreign(database, `its migration ${name} has another text`);
   }
   if (ran.length === 0 || ran.length !== version) {
-    throw foreign(database, `it records ${ran.length} migrations, and its user_version is ${version}`);
+    throw foreign(
+      database,
+      `it records ${ran.length} migrations, and its user_version is ${version}`,
+    );
   }
   if (ran.length > known.length) {
     const message = `The database has schema ${ran.length}, this program knows up to ${known.length}`;
@@ -83,7 +102,8 @@ export function checkSchema(database: Sqlite): 'empty' | 'older' | 'current' {
 }
 
 /**
- * Refuses to read a database that no worker of this version has opened yet: its tables may lack a column.
+ * Refuses to read a database that no worker of this version has opened yet: its tables may lack a
+ * column.
  * @throws OrderSyncError DATABASE_FOREIGN, DATABASE_NEWER, DATABASE_OLDER
  */
 export function refuseOlder(database: Sqlite): void {
@@ -96,21 +116,26 @@ export function refuseOlder(database: Sqlite): void {
 
 /** The hash of each file that made the database, by its name. */
 function recordedFiles(database: Sqlite): ReadonlyMap<string, string> {
-  const hasTable = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_files'").get() !== undefined;
+  const hasTable =
+    database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_files'").get() !== undefined;
   if (!hasTable) throw foreign(database, 'it does not record which migrations made it');
   const rows = database.prepare<[], SchemaFile>('SELECT name, sha256 FROM schema_files').all();
   return new Map(rows.map(({ name, sha256 }) => [name, sha256]));
 }
 
 function foreign({ name }: Sqlite, why: string): OrderSyncError {
-  return new OrderSyncError('DATABASE_FOREIGN', `${name} is not a database of this version of order-sync: ${why}`, {
-    hint: 'nothing was changed: name the right data_dir, or start the program that made this database. A database of before 0.1.0 cannot be brought up to date: finish its orders with the version that made it, and begin with a new data_dir',
-  });
+  return new OrderSyncError(
+    'DATABASE_FOREIGN',
+    `${name} is not a database of this version of order-sync: ${why}`,
+    {
+      hint: 'nothing was changed: name the right data_dir, or start the program that made this database. A database of before 0.1.0 cannot be brought up to date: finish its orders with the version that made it, and begin with a new data_dir',
+    },
+  );
 }
 
 /**
- * Brings the schema up to date in one transaction: the migrations that did not run yet, then the views. Each file is recorded
- * with its hash, by which every later version recognises the database.
+ * Brings the schema up to date in one transaction: the migrations that did not run yet, then the
+ * views. Each file is recorded with its hash, by which every later version recognises the database.
  * @throws OrderSyncError DATABASE_FOREIGN, DATABASE_NEWER
  */
 export function migrate(database: Sqlite): void {
@@ -118,9 +143,13 @@ export function migrate(database: Sqlite): void {
     if (checkSchema(database) === 'current') return;
     // A table that changes may be a part of a view.
     for (const { sql } of views()) {
-      for (const [, view] of sql.matchAll(/^CREATE VIEW (\w+)/gm)) database.exec(`DROP VIEW IF EXISTS ${view}`);
+      for (const [, view] of sql.matchAll(/^CREATE VIEW (\w+)/gm))
+        database.exec(`DROP VIEW IF EXISTS ${view}`);
     }
-    for (const { name, sql, sha256 } of [...migrations().slice(schemaVersion(database)), ...views()]) {
+    for (const { name, sql, sha256 } of [
+      ...migrations().slice(schemaVersion(database)),
+      ...views(),
+    ]) {
       database.exec(sql);
       database
         .prepare(

@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import { isSealed, nonceBytes, type SealKeys, type SealedPlace } from '../../core/sealing/seal-keys.ts';
+import {
+  isSealed,
+  nonceBytes,
+  type SealKeys,
+  type SealedPlace,
+} from '../../core/sealing/seal-keys.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 
 type StoredUnits = Readonly<{ reference: string; units: string | null }>;
@@ -8,8 +13,8 @@ type StoredUnits = Readonly<{ reference: string; units: string | null }>;
 const placeOf = (reference: string): SealedPlace => ({ reference, place: 'entries.units' });
 
 /**
- * The column `entries.units`: everything that reads or writes it comes here. Without a sealing key it is JSON; values from
- * before the first key stay readable.
+ * The column `entries.units`: everything that reads or writes it comes here. Without a sealing key
+ * it is JSON; values from before the first key stay readable.
  */
 export class SealedUnits {
   readonly #keys: SealKeys;
@@ -39,7 +44,10 @@ export class SealedUnits {
     return JSON.parse(this.#open(row.reference, row.units));
   }
 
-  /** The units of an entry that can still change: damaged ones come again with the next answer of the API. */
+  /**
+   * The units of an entry that can still change: damaged ones come again with the next answer of
+   * the API.
+   */
   known(row: StoredUnits): readonly Unit[] {
     try {
       return this.of(row);

@@ -3,8 +3,9 @@ import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
 /**
- * Proves that no other worker writes to this outbox: it holds an exclusive transaction on a small database beside it. The
- * operating system ends the transaction with the process, so a killed worker leaves no stale lock, unlike a PID file.
+ * Proves that no other worker writes to this outbox: it holds an exclusive transaction on a small
+ * database beside it. The operating system ends the transaction with the process, so a killed
+ * worker leaves no stale lock, unlike a PID file.
  */
 export interface WriterLock {
   release(): void;
@@ -24,10 +25,14 @@ export function takeWriterLock(databasePath: string): WriterLock {
   } catch (error) {
     side.close();
     if (error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
-      throw new OrderSyncError('DATABASE_LOCKED', `Another worker holds the outbox at ${databasePath}`, {
-        hint: 'one worker per database: stop the other one first, or give this one its own data_dir and instance',
-        cause: error,
-      });
+      throw new OrderSyncError(
+        'DATABASE_LOCKED',
+        `Another worker holds the outbox at ${databasePath}`,
+        {
+          hint: 'one worker per database: stop the other one first, or give this one its own data_dir and instance',
+          cause: error,
+        },
+      );
     }
     throw error;
   }

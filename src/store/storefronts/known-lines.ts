@@ -7,8 +7,9 @@ import { isSurelyUnbought } from '../entries/after-loss.ts';
 import { endedUnbought } from '../entries/entry-changes.ts';
 import type { OrderKey, StorefrontLine } from './storefront-order.ts';
 
-// Lines of shops' orders that are in the outbox. One may vanish from its order, and a new one come with the same SKU: staff who
-// remove a line and add it again mean one purchase, and the shop gives it another id.
+// Lines of shops' orders that are in the outbox. One may vanish from its order, and a new one come
+// with the same SKU: staff who remove a line and add it again mean one purchase, and the shop gives
+// it another id.
 
 /** Final states of which no refund asks for anything more. */
 export const needsNoRefund: ReadonlySet<EntryState> = new Set([...endedUnbought, 'refunded']);
@@ -17,7 +18,10 @@ export interface KnownLine {
   readonly id: number;
   readonly line_id: string;
   readonly extra: string;
-  /** The line that vanished, in whose place this one came, as long as nobody decided whether both are one purchase. */
+  /**
+   * The line that vanished, in whose place this one came, as long as nobody decided whether both
+   * are one purchase.
+   */
   readonly same_as: number | null;
 }
 
@@ -35,12 +39,20 @@ const selectOfShop = statementOf<[string, string], KnownLine>(
   `${ofOrder} AND json_extract(l.extra, '$.sku') IS NOT NULL`,
 );
 const selectLine = statementOf<[string, string, string], KnownLine>(`${ofOrder} AND l.line_id = ?`);
-const selectById = statementOf<[number], KnownLine>('SELECT id, line_id, extra, same_as FROM lines WHERE id = ?');
+const selectById = statementOf<[number], KnownLine>(
+  'SELECT id, line_id, extra, same_as FROM lines WHERE id = ?',
+);
 const selectInPlaceOf = columnOf<[number], string>('SELECT line_id FROM lines WHERE same_as = ?');
 /** A person decides whether a new line is the same purchase as one that vanished. */
-export const markSame = statementOf<[oldId: number, newId: number], never>('UPDATE lines SET same_as = ? WHERE id = ?');
+export const markSame = statementOf<[oldId: number, newId: number], never>(
+  'UPDATE lines SET same_as = ? WHERE id = ?',
+);
 
-export function findKnownLine(database: Sqlite, order: OrderKey, lineId: string): KnownLine | undefined {
+export function findKnownLine(
+  database: Sqlite,
+  order: OrderKey,
+  lineId: string,
+): KnownLine | undefined {
   return selectLine(database).get(order.source, order.orderId, lineId);
 }
 
@@ -55,25 +67,39 @@ function currentEntriesOf(database: Sqlite, known: KnownLine): readonly EntryRow
     .filter((row) => row.replaced === 0);
 }
 
-export function orderedAs({ extra }: KnownLine): { readonly sku: string; readonly quantity: number } {
+export function orderedAs({ extra }: KnownLine): {
+  readonly sku: string;
+  readonly quantity: number;
+} {
   const facts = textsFrom(extra);
   return { sku: facts['sku'] ?? '', quantity: Number(facts['shop_quantity'] ?? 0) };
 }
 
-/** A line that has still the product as which it was ordered keeps its SKU: shops show the present SKU of a product, or none. */
-export function withOrderedSku(database: Sqlite, order: OrderKey, line: StorefrontLine): StorefrontLine {
+/**
+ * A line that has still the product as which it was ordered keeps its SKU: shops show the present
+ * SKU of a product, or none.
+ */
+export function withOrderedSku(
+  database: Sqlite,
+  order: OrderKey,
+  line: StorefrontLine,
+): StorefrontLine {
   const known = findKnownLine(database, order, line.lineId);
   const product = known === undefined ? undefined : textsFrom(known.extra)['shop_product'];
   if (known === undefined) return line;
   const { sku } = orderedAs(known);
   if (isSameSku(line.sku, sku)) return { ...line, sku };
   if (product === undefined) return line;
-  // WooCommerce shows a deleted product as 0 without a SKU, and a deleted variation as 0 with the SKU of its product.
-  const wasDeleted = line.product === null ? line.sku === '' : line.product === product.replace(/\d+$/, '0');
+  // WooCommerce shows a deleted product as 0 without a SKU, and a deleted variation as 0 with the
+  // SKU of its product.
+  const wasDeleted =
+    line.product === null ? line.sku === '' : line.product === product.replace(/\d+$/, '0');
   return line.product === product || wasDeleted ? { ...line, sku } : line;
 }
 
-/** The line of the newest state that stands for a known one: its own, or one that came in its place. */
+/**
+ * The line of the newest state that stands for a known one: its own, or one that came in its place.
+ */
 export function lineNow<Line extends KeptLine>(
   database: Sqlite,
   { lines }: { readonly lines: readonly Line[] | null },
@@ -85,10 +111,15 @@ export function lineNow<Line extends KeptLine>(
   return lines?.find(({ lineId, remaining }) => remaining > 0 && ids.includes(lineId)) ?? own;
 }
 
-/** The line that was bought in the place of this one, as a person said; null: it is a purchase of its own. */
+/**
+ * The line that was bought in the place of this one, as a person said; null: it is a purchase of
+ * its own.
+ */
 export function boughtInPlaceOf(database: Sqlite, known: KnownLine): KnownLine | null {
   if (known.same_as === null) return null;
-  const isSame = currentEntriesOf(database, known).every(({ error_code }) => error_code === samePurchase);
+  const isSame = currentEntriesOf(database, known).every(
+    ({ error_code }) => error_code === samePurchase,
+  );
   return isSame ? (selectById(database).get(known.same_as) ?? null) : null;
 }
 
@@ -100,26 +131,44 @@ export function wasCancelledByShop(database: Sqlite, known: KnownLine): boolean 
   );
 }
 
-/** The lines with the SKU of a new one of which the customer keeps nothing any more, and for which no other line stands. */
+/**
+ * The lines with the SKU of a new one of which the customer keeps nothing any more, and for which
+ * no other line stands.
+ */
 export function vanishedLines(
   database: Sqlite,
   order: OrderKey & { readonly lines: readonly KeptLine[] | null },
   sku: string,
 ): readonly VanishedLine[] {
   return knownLinesOf(database, order)
-    .filter((known) => isSameSku(orderedAs(known).sku, sku) && (lineNow(database, order, known)?.remaining ?? 0) === 0)
-    .map((known) => ({ known, rows: currentEntriesOf(database, known).filter((row) => !endedByItself(row)) }))
+    .filter(
+      (known) =>
+        isSameSku(orderedAs(known).sku, sku) &&
+        (lineNow(database, order, known)?.remaining ?? 0) === 0,
+    )
+    .map((known) => ({
+      known,
+      rows: currentEntriesOf(database, known).filter((row) => !endedByItself(row)),
+    }))
     .filter(({ rows }) => rows.length > 0);
 }
 
-/** Ended without a purchase that still counts, and not because a person wanted that: the new line is bought on its own. */
+/**
+ * Ended without a purchase that still counts, and not because a person wanted that: the new line is
+ * bought on its own.
+ */
 function endedByItself({ state, error_code: code }: EntryRow): boolean {
   return needsNoRefund.has(state) && !(state === 'cancelled' && code === 'cancelled_by_person');
 }
 
-/** Whether nothing of a line is bought yet, and nobody held it: then the new line can take its place. */
+/**
+ * Whether nothing of a line is bought yet, and nobody held it: then the new line can take its
+ * place.
+ */
 export function canBeReplaced(database: Sqlite, rows: readonly EntryRow[]): boolean {
-  return rows.every((row) => !(row.state === 'held' && row.held_by === null) && isSurelyUnbought(database, row));
+  return rows.every(
+    (row) => !(row.state === 'held' && row.held_by === null) && isSurelyUnbought(database, row),
+  );
 }
 
 /** Why a line is held that has the SKU of one that vanished. */

@@ -19,10 +19,17 @@ export interface SeenState {
 }
 
 /**
- * Which state of an order can only come after which. Within the same second of the shop a higher one stays: an unbought line
- * can be bought later, but not the reverse.
+ * Which state of an order can only come after which. Within the same second of the shop a higher
+ * one stays: an unbought line can be bought later, but not the reverse.
  */
-const ranks: Record<State, number> = { unpaid: 0, paid: 1, on_hold: 2, unknown_status: 2, closed: 3, deleted: 4 };
+const ranks: Record<State, number> = {
+  unpaid: 0,
+  paid: 1,
+  on_hold: 2,
+  unknown_status: 2,
+  closed: 3,
+  deleted: 4,
+};
 
 const selectSeen = statementOf<
   [string, string],
@@ -43,8 +50,13 @@ const remember = statementOf<Record<string, unknown>, never>(
      -- A time ahead of the clock comes from a clock that was set, and must not stay.
      current_at_ms = CASE WHEN current_at_ms > :nowMs THEN :currentAtMs ELSE max(current_at_ms, :currentAtMs) END`,
 );
-/** Older states than one that cannot be read are ignored. Whether it may be bought stays as it was. */
-export const rememberUnreadState = statementOf<OrderKey & { modifiedMs: number; nowMs: number }, never>(
+/**
+ * Older states than one that cannot be read are ignored. Whether it may be bought stays as it was.
+ */
+export const rememberUnreadState = statementOf<
+  OrderKey & { modifiedMs: number; nowMs: number },
+  never
+>(
   `INSERT INTO storefront_orders (source, order_id, modified_ms, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, :nowMs)
    ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs, kept_order = NULL`,
 );
@@ -52,11 +64,22 @@ export const rememberUnreadState = statementOf<OrderKey & { modifiedMs: number; 
 export function findSeenState(database: Sqlite, { source, orderId }: OrderKey): SeenState | null {
   const row = selectSeen(database).get(source, orderId);
   if (row === undefined) return null;
-  return { ...row, kept: JSON.parse(row.kept ?? 'null'), saleKey: JSON.parse(row.saleKey ?? 'null') };
+  return {
+    ...row,
+    kept: JSON.parse(row.kept ?? 'null'),
+    saleKey: JSON.parse(row.saleKey ?? 'null'),
+  };
 }
 
-/** Returns whether it is paid, with another state or quantities than before. @param seen the state before */
-export function rememberState(database: Sqlite, order: StorefrontOrder, seen: SeenState | null): boolean {
+/**
+ * Returns whether it is paid, with another state or quantities than before. @param seen the state
+ * before
+ */
+export function rememberState(
+  database: Sqlite,
+  order: StorefrontOrder,
+  seen: SeenState | null,
+): boolean {
   const { source, orderId, state, refundCount, lines, nowMs, isReadNow = false } = order;
   const before = isSameSecond(order, seen) ? seen.kept : null;
   const kept = lines === null ? before : keptOf({ ...order, lines }, before);
@@ -85,7 +108,10 @@ function isSameSecond(order: StorefrontOrder, seen: SeenState | null): seen is S
   return seen !== null && seen.modifiedMs === order.modifiedMs;
 }
 
-/** Whether a newer state was seen before. Nothing comes after the deletion but a state that the shop changed later. */
+/**
+ * Whether a newer state was seen before. Nothing comes after the deletion but a state that the shop
+ * changed later.
+ */
 export function isOlder(order: StorefrontOrder, seen: SeenState): boolean {
   if (order.state === 'deleted') return false;
   if (order.modifiedMs !== seen.modifiedMs) return order.modifiedMs < seen.modifiedMs;
@@ -94,8 +120,9 @@ export function isOlder(order: StorefrontOrder, seen: SeenState): boolean {
 }
 
 /**
- * The order, of which the customer keeps the smaller quantity of each line where two states of it have the same second. A line
- * that one of the states does not have is not bought, and nothing of it is ordered later either.
+ * The order, of which the customer keeps the smaller quantity of each line where two states of it
+ * have the same second. A line that one of the states does not have is not bought, and nothing of
+ * it is ordered later either.
  */
 export function withLeastLines(order: StorefrontOrder, seen: SeenState | null): StorefrontOrder {
   const kept = isSameSecond(order, seen) ? seen.kept : null;
@@ -103,25 +130,40 @@ export function withLeastLines(order: StorefrontOrder, seen: SeenState | null): 
   const lines = order.lines.map((line) => {
     const remaining = Math.min(line.remaining, kept[line.lineId] ?? 0);
     if (remaining === line.remaining) return line;
-    return { ...line, remaining, buy: null, hold: (line.buy ?? line.hold) === null ? null : flags.lessInOneState };
+    return {
+      ...line,
+      remaining,
+      buy: null,
+      hold: (line.buy ?? line.hold) === null ? null : flags.lessInOneState,
+    };
   });
   const isSame = lines.every((line, index) => line === order.lines?.[index]);
   return isSame ? order : { ...order, lines, keptOrder: null };
 }
 
-/** The shop may have any quantity of a line that cannot be read: such a state says nothing about it. */
+/**
+ * The shop may have any quantity of a line that cannot be read: such a state says nothing about it.
+ */
 const anyQuantity = Number.MAX_SAFE_INTEGER;
 
 function keptOf(
-  { lines, unreadable }: Pick<StorefrontOrder, 'unreadable'> & { readonly lines: readonly StorefrontLine[] },
+  {
+    lines,
+    unreadable,
+  }: Pick<StorefrontOrder, 'unreadable'> & { readonly lines: readonly StorefrontLine[] },
   before: SeenState['kept'],
 ): SeenState['kept'] {
   if (unreadable.some(({ lineId }) => lineId === null)) return before;
   const ids = [
     ...lines.map((line): [string, number] => [line.lineId, line.remaining]),
-    ...unreadable.map(({ lineId }): [string, number] => [lineId ?? '', before?.[lineId ?? ''] ?? anyQuantity]),
+    ...unreadable.map(({ lineId }): [string, number] => [
+      lineId ?? '',
+      before?.[lineId ?? ''] ?? anyQuantity,
+    ]),
   ];
   // A line that an earlier state of the same second had is not here: it may have been removed.
-  const missing = Object.keys(before ?? {}).filter((id) => !ids.some(([present]) => present === id));
+  const missing = Object.keys(before ?? {}).filter(
+    (id) => !ids.some(([present]) => present === id),
+  );
   return Object.fromEntries([...ids, ...missing.map((id): [string, number] => [id, 0])]);
 }

@@ -6,7 +6,12 @@ import { recordAudit } from '../sqlite/audit.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { OrderKey, StorefrontOrder, Taking, UnreadableStorefrontOrder } from './storefront-order.ts';
+import type {
+  OrderKey,
+  StorefrontOrder,
+  Taking,
+  UnreadableStorefrontOrder,
+} from './storefront-order.ts';
 import { flagOf, type Flag } from './why-not-bought.ts';
 
 // The records about a shop's order for people: flags and audit entries.
@@ -33,8 +38,9 @@ const countFlags = columnOf<[string, string], number>(
    AND corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL`,
 );
 /**
- * The shop cancelled or refunded what was flagged and not bought: nobody waits for it. A null line id: the order as a whole.
- * Whether it was paid or closed last, nobody knows: only a person ends that.
+ * The shop cancelled or refunded what was flagged and not bought: nobody waits for it. A null line
+ * id: the order as a whole. Whether it was paid or closed last, nobody knows: only a person ends
+ * that.
  */
 export const endFlags = statementOf<OrderKey & { lineId: string | null }, never>(
   `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
@@ -47,7 +53,10 @@ const endOfChange = statementOf<OrderKey & { lineId: string; nowMs: number }, ne
 );
 const remove = statementOf<[number], never>('DELETE FROM rejections WHERE id = ?');
 
-/** Flags something for review; returns whether it was not flagged. An order that was not known gets the metadata. */
+/**
+ * Flags something for review; returns whether it was not flagged. An order that was not known gets
+ * the metadata.
+ */
 export function flagOnce(
   outbox: Outbox,
   flagged: Omit<NewRejection, 'lineNumber'> & OrderKey,
@@ -61,7 +70,10 @@ export function flagOnce(
     return flag.isOver === 1;
   }
   const { source, orderId, code } = flagged;
-  if (code !== tooManyFlags.code && (countFlags(database).get(source, orderId) ?? 0) >= flagsPerOrder) {
+  if (
+    code !== tooManyFlags.code &&
+    (countFlags(database).get(source, orderId) ?? 0) >= flagsPerOrder
+  ) {
     return flagOnce(outbox, { ...tooManyFlags, lineId: null, source, orderId }, nowMs);
   }
   return reject(outbox, { ...flagged, lineNumber: null }, { nowMs, fileId: null }, metadata);
@@ -108,26 +120,37 @@ export const endShopFlag = statementOf<Pick<ShopFlag, 'source' | 'code'>, never>
 );
 
 /**
- * Flags something about a shop as a whole: one row a code, which says how often it happened and what was the last.
+ * Flags something about a shop as a whole: one row a code, which says how often it happened and
+ * what was the last.
  * @param reopens whether it needs attention again when it happens after somebody acknowledged it
  */
-export function flagShop({ database }: Outbox, { reopens = true, ...flag }: ShopFlag & { reopens?: boolean }): void {
+export function flagShop(
+  { database }: Outbox,
+  { reopens = true, ...flag }: ShopFlag & { reopens?: boolean },
+): void {
   if (countShopFlag(database).run({ ...flag, reopens: Number(reopens) }).changes > 0) return;
   insertShopFlag(database).run(flag);
 }
 
-// The flags for what cannot be read. Unlike other flags, they follow the newest state of the order: one that it does not
-// confirm was corrected, and is withdrawn. Each function returns how many flags are new.
+// The flags for what cannot be read. Unlike other flags, they follow the newest state of the order:
+// one that it does not confirm was corrected, and is withdrawn. Each function returns how many
+// flags are new.
 
 /** At most this many unreadable lines of an order are flagged one by one. */
 const linesPerOrder = 20;
-/** At most this many orders of a source without a readable id are flagged; a new one takes the place of the oldest. */
+/**
+ * At most this many orders of a source without a readable id are flagged; a new one takes the place
+ * of the oldest.
+ */
 const ordersWithoutId = 20;
 
 type UnreadableFlag = Pick<Rejection, 'lineId' | 'code' | 'field' | 'rule' | 'value'>;
 type DatedOrder = OrderKey & { readonly nowMs: number };
 
-const selectUnreadable = statementOf<[string, string], Pick<Rejection, 'lineId' | 'code' | 'rule'> & { id: number }>(
+const selectUnreadable = statementOf<
+  [string, string],
+  Pick<Rejection, 'lineId' | 'code' | 'rule'> & { id: number }
+>(
   `SELECT id, line_id AS lineId, code, rule FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
    AND code IN ('unreadable_line', 'unreadable_order', 'too_many_flags')`,
 );
@@ -135,7 +158,10 @@ const removeOldest = statementOf<[source: string, kept: number], never>(
   `DELETE FROM rejections WHERE id IN (SELECT id FROM rejections WHERE file_id IS NULL AND source = ?
    AND order_id IS NULL AND code = 'unreadable_order' ORDER BY id DESC LIMIT -1 OFFSET ?)`,
 );
-const insertWithoutId = statementOf<{ source: string; field: string; rule: string; nowMs: number }, never>(
+const insertWithoutId = statementOf<
+  { source: string; field: string; rule: string; nowMs: number },
+  never
+>(
   `INSERT INTO rejections (source, code, field, rule, created_at_ms)
    SELECT :source, 'unreadable_order', :field, :rule, :nowMs WHERE NOT EXISTS (SELECT 1 FROM rejections
      WHERE file_id IS NULL AND source = :source AND order_id IS NULL AND code = 'unreadable_order' AND rule = :rule)`,
@@ -147,7 +173,9 @@ export function flagUnreadableLines(
   lines: readonly (Pick<Rejection, 'lineId' | 'rule'> & { field: string })[],
 ): number {
   const code = 'unreadable_line';
-  const flags: UnreadableFlag[] = lines.slice(0, linesPerOrder).map((line) => ({ code, value: null, ...line }));
+  const flags: UnreadableFlag[] = lines
+    .slice(0, linesPerOrder)
+    .map((line) => ({ code, value: null, ...line }));
   const more = lines.length - flags.length;
   if (more > 0) {
     const rule = `has ${more} more lines that cannot be read; nothing was bought for them: compare the order with the shop`;
@@ -161,8 +189,9 @@ export function flagUnreadableState(
   order: DatedOrder & Pick<UnreadableStorefrontOrder, 'field' | 'rule' | 'code' | 'advice'>,
 ): number {
   const { code = 'unreadable_order', field } = order;
-  const { advice = 'nothing of the order was bought or changed since: correct it in the shop, and it is read again' } =
-    order;
+  const {
+    advice = 'nothing of the order was bought or changed since: correct it in the shop, and it is read again',
+  } = order;
   const flag = { lineId: null, code, field, rule: `${order.rule}; ${advice}`, value: null };
   return setUnreadableFlags(outbox, order, [flag]);
 }
@@ -177,13 +206,19 @@ export function flagWithoutId(
   return changes;
 }
 
-function setUnreadableFlags(outbox: Outbox, order: DatedOrder, flags: readonly UnreadableFlag[]): number {
+function setUnreadableFlags(
+  outbox: Outbox,
+  order: DatedOrder,
+  flags: readonly UnreadableFlag[],
+): number {
   const { source, orderId, nowMs } = order;
   const standing = selectUnreadable(outbox.database).all(source, orderId);
   const corrected = standing.filter(
-    (row) => !flags.some((it) => it.lineId === row.lineId && it.code === row.code && it.rule === row.rule),
+    (row) =>
+      !flags.some((it) => it.lineId === row.lineId && it.code === row.code && it.rule === row.rule),
   );
-  // That there are too many flags is told until one of them leaves: then there is a place for one that was not listed.
+  // That there are too many flags is told until one of them leaves: then there is a place for one
+  // that was not listed.
   const isAnyLeft = corrected.some(({ code }) => code !== tooManyFlags.code);
   if (isAnyLeft) {
     for (const { id } of corrected) remove(outbox.database).run(id);

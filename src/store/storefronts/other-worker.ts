@@ -21,20 +21,30 @@ const keep = statementOf<OrderKey & { result: string | null }, never>(
 );
 const isFlagged = columnOf<[string], number>('SELECT 1 FROM other_workers WHERE source = ?');
 
-/** Flags the shop if another worker wrote the result in the order. Returns whether it did, and nobody has acknowledged that. */
+/**
+ * Flags the shop if another worker wrote the result in the order. Returns whether it did, and
+ * nobody has acknowledged that.
+ */
 export function noteResult(
   outbox: Outbox,
-  { source, orderId, result = null, nowMs }: Pick<StorefrontOrder, 'source' | 'orderId' | 'result' | 'nowMs'>,
+  {
+    source,
+    orderId,
+    result = null,
+    nowMs,
+  }: Pick<StorefrontOrder, 'source' | 'orderId' | 'result' | 'nowMs'>,
 ): boolean {
   const { database, namespace, sandbox } = outbox;
   const shown = selectShown(database).all({ result, sandbox: Number(sandbox) });
   const [first] = shown;
-  // Else a lost outbox may have written it: the secret makes its references again. The first part of a line always remains.
+  // Else a lost outbox may have written it: the secret makes its references again. The first part
+  // of a line always remains.
   const isOurs = shown.some(
     ({ lineId, reference, isKnown }) =>
       isKnown === 1 ||
       [0, 1, 2, 3, 4, 5].some(
-        (generation) => referenceFor(namespace, { source, orderId, lineId, generation, part: 0 }) === reference,
+        (generation) =>
+          referenceFor(namespace, { source, orderId, lineId, generation, part: 0 }) === reference,
       ),
   );
   if (first === undefined || isOurs) return false;

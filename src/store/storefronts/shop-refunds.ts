@@ -10,21 +10,27 @@ import { auditChange, flagLine } from './order-records.ts';
 import type { StorefrontLine, StorefrontOrder, Taking } from './storefront-order.ts';
 import { flagOf } from './why-not-bought.ts';
 
-const changeLine = statementOf<[quantity: number, extra: string, fingerprint: string, id: number], never>(
-  'UPDATE lines SET quantity = ?, extra = ?, fingerprint = ? WHERE id = ?',
-);
+const changeLine = statementOf<
+  [quantity: number, extra: string, fingerprint: string, id: number],
+  never
+>('UPDATE lines SET quantity = ?, extra = ?, fingerprint = ? WHERE id = ?');
 const selectEsims = columnOf<[number], string>(
   'SELECT s.iccid FROM esims s JOIN entries e ON e.id = s.entry_id WHERE e.line_id = ? ORDER BY s.iccid',
 );
 
-/** The entries of a line of which a refund may ask for something: those that were bought, and those still open. */
+/**
+ * The entries of a line of which a refund may ask for something: those that were bought, and those
+ * still open.
+ */
 export function refundableEntries(database: Sqlite, known: KnownLine): readonly EntryRow[] {
   return selectEntriesOfLine(database)
     .all(known.id)
     .filter((row) => !needsNoRefund.has(row.state));
 }
 
-/** The shop has fewer of a line than were ordered, because of a refund or because it was removed. */
+/**
+ * The shop has fewer of a line than were ordered, because of a refund or because it was removed.
+ */
 export function takeRefund(taking: Taking, line: StorefrontLine, known: KnownLine): void {
   const { database, order, taken } = taking;
   if (order.onRefund === 'ignore') return;
@@ -48,15 +54,22 @@ export function takeRefund(taking: Taking, line: StorefrontLine, known: KnownLin
   flagLine(taking, line.lineId, flagOf('refunded_in_storefront', rule));
 }
 
-function cancelUnbought({ outbox, database, order, taken }: Taking, open: readonly EntryRow[]): void {
+function cancelUnbought(
+  { outbox, database, order, taken }: Taking,
+  open: readonly EntryRow[],
+): void {
   const unbought = open.filter((row) => isSurelyUnbought(database, row));
-  for (const row of unbought) cancelEntry(outbox, row, 'the storefront refunded it before it was bought', order.nowMs);
+  for (const row of unbought)
+    cancelEntry(outbox, row, 'the storefront refunded it before it was bought', order.nowMs);
   const why = 'refunded or cancelled in the storefront before it was bought';
   auditChange(database, order, 'cancel', unbought, why);
   taken.takenBack += unbought.length;
 }
 
-/** Gives an entry that was surely not sent yet the quantity that the order has now. False when that cannot be done. */
+/**
+ * Gives an entry that was surely not sent yet the quantity that the order has now. False when that
+ * cannot be done.
+ */
 export function changeUnsent(
   { outbox, database, order }: Taking,
   { buy, remaining }: StorefrontLine,
@@ -71,7 +84,13 @@ export function changeUnsent(
   if (!isSame || !setQuantity(outbox, row, buy.quantity, order.nowMs)) return false;
   changeLine(database).run(buy.quantity, JSON.stringify(buy.extra), fingerprintOf(buy), known.id);
   const why = `the storefront's order has ${remaining} now, and it was not sent yet`;
-  auditChange(database, order, remaining < orderedAs(known).quantity ? 'lower' : 'raise', open, why);
+  auditChange(
+    database,
+    order,
+    remaining < orderedAs(known).quantity ? 'lower' : 'raise',
+    open,
+    why,
+  );
   return true;
 }
 
@@ -86,17 +105,37 @@ function cancelEsims(taking: Taking, known: KnownLine, open: readonly EntryRow[]
     .filter(({ lineId }) => findKnownLine(database, order, lineId) === undefined);
   for (const line of added) insertLines(outbox, [line], order.nowMs);
   taken.accepted += added.length;
-  if (added.length > 0) auditChange(database, order, 'cancel_esim', open, 'refunded or cancelled in the storefront');
+  if (added.length > 0)
+    auditChange(database, order, 'cancel_esim', open, 'refunded or cancelled in the storefront');
   return true;
 }
 
 /** Whether there are entries, and all of them can be held, or are: that flags them. */
 export function areUnsent(open: readonly EntryRow[]): boolean {
-  return open.length > 0 && open.every(({ state }) => state === 'pending' || state === 'waiting' || state === 'held');
+  return (
+    open.length > 0 &&
+    open.every(({ state }) => state === 'pending' || state === 'waiting' || state === 'held')
+  );
 }
 
 function cancelLine(order: StorefrontOrder, lineId: string, iccid: string): AcceptableLine {
   const { source, orderId } = order;
-  const none = { variant: null, plan: null, quantity: null, days: null, currency: null, notAfterMs: null };
-  return { source, orderId, lineId, operation: 'esim_cancel', iccid, ...none, metadata: {}, extra: {} };
+  const none = {
+    variant: null,
+    plan: null,
+    quantity: null,
+    days: null,
+    currency: null,
+    notAfterMs: null,
+  };
+  return {
+    source,
+    orderId,
+    lineId,
+    operation: 'esim_cancel',
+    iccid,
+    ...none,
+    metadata: {},
+    extra: {},
+  };
 }

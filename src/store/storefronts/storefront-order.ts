@@ -12,39 +12,62 @@ export interface StorefrontOrder {
   /** See the table `storefront_marks`. */
   readonly marks?: readonly (readonly [kind: string, value: string])[] | undefined;
   readonly saleKey?: SaleKey | undefined;
-  /** When the shop last changed it, by the shop's clock. An older state than the newest one seen changes nothing. */
+  /**
+   * When the shop last changed it, by the shop's clock. An older state than the newest one seen
+   * changes nothing.
+   */
   readonly modifiedMs: number;
   /**
-   * Only `paid` is bought. `unpaid`: not paid yet. `on_hold`: it was paid, and the shop has not released it, or not any
-   * more. `unknown_status`: the same, with a status that nobody has explained. `closed`: nothing of it is to be delivered any
-   * more, because it was cancelled, refunded as a whole, or put in the trash. `deleted`: the shop has it no more.
+   * Only `paid` is bought. `unpaid`: not paid yet. `on_hold`: it was paid, and the shop has not
+   * released it, or not any more. `unknown_status`: the same, with a status that nobody has
+   * explained. `closed`: nothing of it is to be delivered any more, because it was cancelled,
+   * refunded as a whole, or put in the trash. `deleted`: the shop has it no more.
    */
   readonly state: 'unpaid' | 'paid' | 'on_hold' | 'unknown_status' | 'closed' | 'deleted';
   /** The shop's own word for the state, for people. */
   readonly status: string;
-  /** When it was paid; null: the shop did not say it yet, so a paid order is held. Absent: it does not matter. */
+  /**
+   * When it was paid; null: the shop did not say it yet, so a paid order is held. Absent: it does
+   * not matter.
+   */
   readonly paidMs?: number | null;
   readonly refundCount: number;
   /** Refunded in part, and the delivery does not say which lines. */
   readonly refundUnclear: boolean;
-  /** The effect of a refund of a bought line. Unsent lines are cancelled, unless refunds are ignored. */
+  /**
+   * The effect of a refund of a bought line. Unsent lines are cancelled, unless refunds are
+   * ignored.
+   */
   readonly onRefund: 'review' | 'cancel_esim' | 'ignore';
   readonly actor: string;
   readonly nowMs: number;
-  /** Read from the shop just now. A webhook only says what the state was when it changed. Absent: a webhook. */
+  /**
+   * Read from the shop just now. A webhook only says what the state was when it changed. Absent: a
+   * webhook.
+   */
   readonly isReadNow?: boolean;
-  /** Why nothing is bought for this order and many others like it: that is flagged once, for the shop. Absent or null: no such reason. */
+  /**
+   * Why nothing is bought for this order and many others like it: that is flagged once, for the
+   * shop. Absent or null: no such reason.
+   */
   readonly ofMany?: Pick<Rejection, 'code' | 'rule'> | null;
   /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */
   readonly lines: readonly StorefrontLine[] | null;
   readonly unreadable: readonly UnreadableLine[];
-  /** The field for results in the order, of whichever worker. Absent: the platform does not show it. */
+  /**
+   * The field for results in the order, of whichever worker. Absent: the platform does not show it.
+   */
   readonly result?: string | null;
-  /** The order as JSON, if the SKU map lacks the SKU of a line that is ours; null: it lacks none. */
+  /**
+   * The order as JSON, if the SKU map lacks the SKU of a line that is ours; null: it lacks none.
+   */
   readonly keptOrder?: string | null;
 }
 
-/** A line of an order that cannot be read: it is flagged, and everything else of the order is taken in. */
+/**
+ * A line of an order that cannot be read: it is flagged, and everything else of the order is taken
+ * in.
+ */
 export interface UnreadableLine {
   /** Null: it cannot be read, so the line may be any line. */
   readonly lineId: string | null;
@@ -60,14 +83,18 @@ export interface UnreadableLine {
 export const notShown = 'answer';
 
 /** An order whose state cannot be read: its lines are neither bought nor cancelled. */
-export interface UnreadableStorefrontOrder extends Pick<StorefrontOrder, 'source' | 'actor' | 'nowMs'> {
+export interface UnreadableStorefrontOrder
+  extends Pick<StorefrontOrder, 'source' | 'actor' | 'nowMs'> {
   /** Null: it cannot be read; `origin` tells such orders apart. */
   readonly orderId: string | null;
   /** Null: it cannot be read. If not, older states are ignored from now on. */
   readonly modifiedMs: number | null;
   readonly field: string;
   readonly rule: string;
-  /** Absent: `unreadable_order`, until a state can be read, and the advice to correct it in the shop. */
+  /**
+   * Absent: `unreadable_order`, until a state can be read, and the advice to correct it in the
+   * shop.
+   */
   readonly code?: string;
   readonly advice?: string;
   /** By what a person finds it in the shop. */
@@ -83,21 +110,27 @@ export interface StorefrontLine {
   /** How many the customer keeps: ordered, less refunded. */
   readonly remaining: number;
   /**
-   * Bought if the line is not known yet, or held where the status is unknown; null: not paid, or nothing of ours. Its `extra`
-   * has `sku`, `shop_quantity` and, where it is known, `shop_product`.
+   * Bought if the line is not known yet, or held where the status is unknown; null: not paid, or
+   * nothing of ours. Its `extra` has `sku`, `shop_quantity` and, where it is known, `shop_product`.
    */
   readonly buy: AcceptableLine | null;
   /** Flagged for review if the line is not known yet; null: nothing to flag. */
   readonly hold: Pick<Rejection, 'code' | 'field' | 'rule' | 'value'> | null;
 }
 
-/** The outcome of a delivery. Lines are new, known, or taken back in whole or in part; flags include holds. */
+/**
+ * The outcome of a delivery. Lines are new, known, or taken back in whole or in part; flags include
+ * holds.
+ */
 export interface StorefrontTaken {
   readonly accepted: number;
   readonly known: number;
   readonly takenBack: number;
   readonly flagged: number;
-  /** Entries that the shop's state held before, or that waited for the order to be read again, and wait no more. */
+  /**
+   * Entries that the shop's state held before, or that waited for the order to be read again, and
+   * wait no more.
+   */
   readonly released: number;
   /** A newer state was seen before: nothing was changed. */
   readonly stale: boolean;

@@ -17,7 +17,9 @@ export interface SkuSighting {
   readonly lastSeenAt: string | null;
 }
 
-/** A shop with more unmapped SKUs than this sells mostly other products; the rest is not counted. */
+/**
+ * A shop with more unmapped SKUs than this sells mostly other products; the rest is not counted.
+ */
 const skusPerSource = 10_000;
 const longestSku = 128;
 
@@ -63,14 +65,19 @@ const selectBought = columnOf<{ source: string; sinceMs: number }, string>(
    JOIN requests r ON r.id = l.request_id
    WHERE r.source = :source AND l.file_id IS NULL AND l.received_at_ms > :sinceMs AND sku IS NOT NULL`,
 );
-/** What the shop's map lacks of the SKUs that were bought lately, in words, until somebody acknowledged it. */
+/**
+ * What the shop's map lacks of the SKUs that were bought lately, in words, until somebody
+ * acknowledged it.
+ */
 export const selectLost = columnOf<[string], string>(
   `SELECT rule FROM rejections WHERE file_id IS NULL AND source = ? AND order_id IS NULL AND code = 'skus_lost'
    AND acknowledged_at_ms IS NULL`,
 );
 const boughtLatelyMs = 30 * 86_400_000;
 
-/** A SKU map, by its normal forms as JSON, comes into use. Remembers it, and flags what it lacks. */
+/**
+ * A SKU map, by its normal forms as JSON, comes into use. Remembers it, and flags what it lacks.
+ */
 export function useSkus(outbox: Outbox, map: MappedSkus): void {
   const { database } = outbox;
   const { source, nowMs } = map;
@@ -87,12 +94,19 @@ export function useSkus(outbox: Outbox, map: MappedSkus): void {
 }
 
 /** Which of these normal forms, as JSON, a map of the shop ever had. */
-export const mappedBefore = (database: Sqlite, asked: Omit<MappedSkus, 'nowMs'>): readonly string[] =>
-  selectMapped(database).all(asked);
+export const mappedBefore = (
+  database: Sqlite,
+  asked: Omit<MappedSkus, 'nowMs'>,
+): readonly string[] => selectMapped(database).all(asked);
 
 /** Counts the SKUs of an order that no map knows. Called when it is seen for the first time. */
-export function countUnmappedSkus(database: Sqlite, { source, orderId, lines, nowMs }: StorefrontOrder): void {
-  const unmapped = (lines ?? []).filter((line) => !line.isMapped).map((line) => line.sku.slice(0, longestSku));
+export function countUnmappedSkus(
+  database: Sqlite,
+  { source, orderId, lines, nowMs }: StorefrontOrder,
+): void {
+  const unmapped = (lines ?? [])
+    .filter((line) => !line.isMapped)
+    .map((line) => line.sku.slice(0, longestSku));
   for (const sku of new Set(unmapped)) {
     const row = { source, orderId, nowMs, sku };
     if (countAgain(database).run(row).changes === 1) continue;

@@ -3,7 +3,12 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts';
 import { columnOf, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
-import { dueRechecks, endRechecksOfOthers, nextRecheckAt, postponeRecheck } from '../entries/rechecks.ts';
+import {
+  dueRechecks,
+  endRechecksOfOthers,
+  nextRecheckAt,
+  postponeRecheck,
+} from '../entries/rechecks.ts';
 import { findSeenState, type SeenState } from './newest-states.ts';
 import { mappedBefore, selectLost, useSkus } from './storefront-skus.ts';
 import { endShopFlag, flagOnce, flagShop } from './order-records.ts';
@@ -35,7 +40,10 @@ const lowerWatermark = statementOf<{ source: string; presentMs: number }, never>
   'UPDATE storefronts SET read_until_ms = :presentMs WHERE source = :source AND read_until_ms > :presentMs',
 );
 
-const selectRecent = statementOf<{ source: string; sinceMs: number }, { orderId: string; refundCount: number }>(
+const selectRecent = statementOf<
+  { source: string; sinceMs: number },
+  { orderId: string; refundCount: number }
+>(
   `SELECT o.order_id AS orderId, o.refund_count AS refundCount FROM storefront_orders o
    WHERE o.source = :source AND o.modified_ms > :sinceMs AND o.state NOT IN ('closed', 'deleted')
      AND EXISTS (SELECT 1 FROM requests r WHERE r.source = o.source AND r.order_id = o.order_id)
@@ -54,7 +62,9 @@ const connect = statementOf<{ source: string; nowMs: number }, never>(
   `INSERT INTO storefronts (source, connected_at_ms) VALUES (:source, :nowMs)
    ON CONFLICT (source) DO UPDATE SET connected_at_ms = :nowMs WHERE connected_at_ms IS NULL`,
 );
-const selectSites = columnOf<[string], string>('SELECT value FROM storefronts, json_each(sites) WHERE source = ?');
+const selectSites = columnOf<[string], string>(
+  'SELECT value FROM storefronts, json_each(sites) WHERE source = ?',
+);
 const rememberSite = statementOf<{ source: string; site: string }, never>(
   `INSERT INTO storefronts (source, sites) VALUES (:source, json_array(:site))
    ON CONFLICT (source) DO UPDATE SET sites = json_insert(sites, '$[#]', :site)
@@ -64,7 +74,10 @@ const selectConnection = columnOf<[string], number>(
   'SELECT connected_at_ms FROM storefronts WHERE source = ? AND connected_at_ms IS NOT NULL',
 );
 
-/** Longer than any order may wait to be bought (`max_age_h`): an older order is not bought again under another source. */
+/**
+ * Longer than any order may wait to be bought (`max_age_h`): an older order is not bought again
+ * under another source.
+ */
 const forgottenAfterMs = 400 * 86_400_000;
 
 const findSource = columnOf<[kind: string, value: string], string>(
@@ -74,8 +87,12 @@ const remember = statementOf<{ kind: string; value: string; source: string; nowM
   `INSERT INTO shop_fingerprints (kind, value, source, seen_at_ms) VALUES (:kind, :value, :source, :nowMs)
    ON CONFLICT (kind, value) DO UPDATE SET seen_at_ms = excluded.seen_at_ms, source = excluded.source`,
 );
-const findOrder = columnOf<[source: string], number>('SELECT id FROM requests WHERE source = ? LIMIT 1');
-const forgetOld = statementOf<[number], never>('DELETE FROM shop_fingerprints WHERE seen_at_ms < ?');
+const findOrder = columnOf<[source: string], number>(
+  'SELECT id FROM requests WHERE source = ? LIMIT 1',
+);
+const forgetOld = statementOf<[number], never>(
+  'DELETE FROM shop_fingerprints WHERE seen_at_ms < ?',
+);
 
 /** Takes in the orders of shops, and remembers the shops and how far each was read back. */
 export class Storefronts extends OutboxSteps {
@@ -84,24 +101,40 @@ export class Storefronts extends OutboxSteps {
   readonly flagUnreadableOrder = this.step(takeUnreadableOrder);
   /**
    * The shops that are configured now. Called before any of their orders is taken in.
-   * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
+   * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then
+   * nothing is remembered
    */
   readonly adoptShops = this.step(adoptShops);
-  /** The orders that wait for being read back, or are flagged because the shop failed to show them: at most 1000. */
-  readonly awaitedOrders = this.step(({ database }, source: string) => selectAwaited(database).all({ source }));
+  /**
+   * The orders that wait for being read back, or are flagged because the shop failed to show them:
+   * at most 1000.
+   */
+  readonly awaitedOrders = this.step(({ database }, source: string) =>
+    selectAwaited(database).all({ source }),
+  );
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
   readonly flagStrandedOrders = this.step(flagStrandedOrders);
-  /** The orders of a shop that are due to be read again before they are bought: at most `limit`, the longest due first. */
+  /**
+   * The orders of a shop that are due to be read again before they are bought: at most `limit`, the
+   * longest due first.
+   */
   readonly dueRechecks = this.step(({ database }, ask: Parameters<typeof dueRechecks>[1]) =>
     dueRechecks(database, ask),
   );
   /** When the next order of a shop is due to be read again; null: none waits for that. */
   readonly nextRecheckAt = this.first(nextRecheckAt);
-  /** Reading an order again told nothing: why, and when it is read next. Changes nothing for one that waits no more. */
+  /**
+   * Reading an order again told nothing: why, and when it is read next. Changes nothing for one
+   * that waits no more.
+   */
   readonly postponeRecheck = this.write(postponeRecheck);
-  /** Entries whose order waits to be read again in a shop that is not among these are due at once. Returns how many. */
-  readonly endRechecksOfOthers = this.step(({ database }, shops: { sources: readonly string[]; nowMs: number }) =>
-    endRechecksOfOthers(database, shops),
+  /**
+   * Entries whose order waits to be read again in a shop that is not among these are due at once.
+   * Returns how many.
+   */
+  readonly endRechecksOfOthers = this.step(
+    ({ database }, shops: { sources: readonly string[]; nowMs: number }) =>
+      endRechecksOfOthers(database, shops),
   );
   /** The newest orders that were taken in and are not closed, with how many refunds they had. */
   readonly recentOrders = this.step(({ database }, ask: { source: string; sinceMs: number }) =>
@@ -113,8 +146,13 @@ export class Storefronts extends OutboxSteps {
     mappedBefore(database, asked),
   );
   /** The SKUs of paid orders that the map lacked, while nobody has acknowledged that. */
-  readonly unknownSkus = this.step(({ database }, source: string) => selectUnknown(database).all(source));
-  /** The newest state of such an order, as it was kept; null: it is not paid any more, or waits to be read. */
+  readonly unknownSkus = this.step(({ database }, source: string) =>
+    selectUnknown(database).all(source),
+  );
+  /**
+   * The newest state of such an order, as it was kept; null: it is not paid any more, or waits to
+   * be read.
+   */
   readonly keptOrder = this.first(selectKept);
   readonly noteResult = this.step(noteResult);
   readonly flagShop = this.step(flagShop);
@@ -131,9 +169,15 @@ export class Storefronts extends OutboxSteps {
   /** When the shop with this source was connected; null: it never was. */
   readonly connectedAt = this.first(selectConnection);
   readonly watermark = this.first(selectWatermark);
-  /** Everything that the storefront changed before that time is on disk. Never moves the watermark back. */
+  /**
+   * Everything that the storefront changed before that time is on disk. Never moves the watermark
+   * back.
+   */
   readonly advanceWatermark = this.write(advanceWatermark);
-  /** Lowers a watermark that lies in the future, by a clock that was ahead, to the present. Returns whether it did. */
+  /**
+   * Lowers a watermark that lies in the future, by a clock that was ahead, to the present. Returns
+   * whether it did.
+   */
   readonly lowerWatermark = this.step(
     ({ database }, present: { source: string; presentMs: number }) =>
       lowerWatermark(database).run(present).changes === 1,
@@ -141,16 +185,28 @@ export class Storefronts extends OutboxSteps {
 }
 
 /** Without a flag such an order would stay unnoticed: it will not be read any more. */
-function flagStrandedOrders(outbox: Outbox, { sources, nowMs }: { sources: readonly string[]; nowMs: number }): void {
+function flagStrandedOrders(
+  outbox: Outbox,
+  { sources, nowMs }: { sources: readonly string[]; nowMs: number },
+): void {
   const rule =
     'did not say which line was refunded, or whose SKU a variation shows, and its shop is not read back any more; nothing of it was bought or cancelled since';
-  for (const { source, orderId } of selectUnreadOfOthers(outbox.database).all(JSON.stringify(sources))) {
-    flagOnce(outbox, { ...flagOf('partially_refunded', rule), lineId: null, source, orderId }, nowMs);
+  for (const { source, orderId } of selectUnreadOfOthers(outbox.database).all(
+    JSON.stringify(sources),
+  )) {
+    flagOnce(
+      outbox,
+      { ...flagOf('partially_refunded', rule), lineId: null, source, orderId },
+      nowMs,
+    );
     clearUnread(outbox.database).run(source, orderId);
   }
 }
 
-/** See `Storefronts.adoptShops`. Called inside a transaction. Remembers the source of each shop: it is a part of the references of its orders. */
+/**
+ * See `Storefronts.adoptShops`. Called inside a transaction. Remembers the source of each shop: it
+ * is a part of the references of its orders.
+ */
 export function adoptShops(
   { database, namespace }: Outbox,
   { shops, nowMs }: { shops: readonly ShopIdentity[]; nowMs: number },
@@ -160,7 +216,8 @@ export function adoptShops(
     if (what === undefined) connect(database).run({ source, nowMs });
     for (const fingerprint of shop.fingerprints) {
       const { kind } = fingerprint;
-      const value = kind === 'secret' ? keyFingerprint(namespace, fingerprint.value) : fingerprint.value;
+      const value =
+        kind === 'secret' ? keyFingerprint(namespace, fingerprint.value) : fingerprint.value;
       const known = findSource(database).get(kind, value);
       const isRenamed = known !== undefined && known !== source;
       // Before it has orders, a source may be corrected.
@@ -172,7 +229,11 @@ export function adoptShops(
   forgetOld(database).run(nowMs - forgottenAfterMs);
 }
 
-function refuse({ title, source, ...shop }: ShopIdentity, { kind }: ShopFingerprint, known: string): never {
+function refuse(
+  { title, source, ...shop }: ShopIdentity,
+  { kind }: ShopFingerprint,
+  known: string,
+): never {
   const { what = 'shop' } = shop;
   const line = what === 'token' ? `sources: [${known}]` : `source: ${known}`;
   throw new OrderSyncError(

@@ -53,11 +53,29 @@ import type {
   UnreadableStorefrontOrder,
 } from './storefront-order.ts';
 import { countUnmappedSkus } from './storefront-skus.ts';
-import { correctIt, flagOf, flags, givenAgain, whyFlagged, whyNotBought, whyUnreadOrder } from './why-not-bought.ts';
+import {
+  correctIt,
+  flagOf,
+  flags,
+  givenAgain,
+  whyFlagged,
+  whyNotBought,
+  whyUnreadOrder,
+} from './why-not-bought.ts';
 
-const nothing: StorefrontTaken = { accepted: 0, known: 0, flagged: 0, takenBack: 0, released: 0, stale: false };
+const nothing: StorefrontTaken = {
+  accepted: 0,
+  known: 0,
+  flagged: 0,
+  takenBack: 0,
+  released: 0,
+  stale: false,
+};
 
-/** A flag by which somebody may have delivered a line. For its SKU alone, only if somebody acknowledged that. */
+/**
+ * A flag by which somebody may have delivered a line. For its SKU alone, only if somebody
+ * acknowledged that.
+ */
 export const findFlagCode = columnOf<[source: string, orderId: string, lineId: string], string>(
   `SELECT code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
    AND (line_id = ? OR line_id IS NULL) AND code NOT IN ('paid_and_closed', 'two_states_in_one_second', 'unreadable_line', 'unreadable_order', 'too_many_flags')
@@ -66,23 +84,30 @@ export const findFlagCode = columnOf<[source: string, orderId: string, lineId: s
 );
 
 /**
- * Takes in the state of a storefront's order: buys what is paid for and not bought yet, cancels what was refunded and
- * not bought yet, and flags every other change for review. States may come in any order and any number of times: the
- * newest one counts, and each change acts once.
+ * Takes in the state of a storefront's order: buys what is paid for and not bought yet, cancels
+ * what was refunded and not bought yet, and flags every other change for review. States may come in
+ * any order and any number of times: the newest one counts, and each change acts once.
  */
 export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): StorefrontTaken {
   const { database } = outbox;
   const found = findSeenState(database, delivered);
-  const isLate = found !== null && found.state !== 'deleted' && delivered.modifiedMs < found.modifiedMs;
+  const isLate =
+    found !== null && found.state !== 'deleted' && delivered.modifiedMs < found.modifiedMs;
   const isOther = !isLate && isOtherSale(found?.saleKey, delivered.saleKey);
   // Its lines may have the ids of the known ones, too, and so their references.
   if (isOther && knownLinesOf(database, delivered).length > 0)
     return { ...nothing, flagged: takeUnreadableOrder(outbox, { ...delivered, ...givenAgain }) };
   const seen = isOther ? null : found;
   if (seen !== null && isOlder(delivered, seen))
-    return takeOlder({ outbox, database, order: delivered, taken: { ...nothing, stale: true } }, seen);
+    return takeOlder(
+      { outbox, database, order: delivered, taken: { ...nothing, stale: true } },
+      seen,
+    );
   const least = withLeastLines(delivered, seen);
-  const order = { ...least, lines: least.lines?.map((line) => withOrderedSku(database, least, line)) ?? null };
+  const order = {
+    ...least,
+    lines: least.lines?.map((line) => withOrderedSku(database, least, line)) ?? null,
+  };
   const isMoved = rememberState(database, order, seen);
   rememberMarks(database, order);
   noteResult(outbox, order);
@@ -96,7 +121,8 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
   if (requestId !== undefined) resultChanged(outbox, requestId, order.nowMs, true);
   if (seen !== null) takeRemovedLines(taking);
   const { source, orderId, state } = order;
-  if (state === 'closed' || state === 'deleted') endFlags(database).run({ source, orderId, lineId: null });
+  if (state === 'closed' || state === 'deleted')
+    endFlags(database).run({ source, orderId, lineId: null });
   holdAndRelease(taking);
   // The claim judges by the age of this state, so one that a webhook brings is enough if it is new.
   const isNewer = seen === null || order.modifiedMs > seen.modifiedMs;
@@ -107,14 +133,25 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
 /** Each order counts once, however often its shop sends it. */
 function flagOfMany({ outbox, database, order, taken }: Taking, seen: SeenState | null): void {
   const { source, nowMs, ofMany = null, lines } = order;
-  if (ofMany === null || lines === null || (seen !== null && seen.kept !== null && seen.state === order.state)) return;
+  if (
+    ofMany === null ||
+    lines === null ||
+    (seen !== null && seen.kept !== null && seen.state === order.state)
+  )
+    return;
   if (knownLinesOf(database, order).length > 0) return;
   flagShop(outbox, { ...ofMany, source, nowMs, reopens: false });
   taken.flagged += 1;
 }
 
-/** Flags an order that cannot be read, unless a newer state was seen before. Returns how many flags are new. */
-export function takeUnreadableOrder(outbox: Outbox, { orderId, ...order }: UnreadableStorefrontOrder): number {
+/**
+ * Flags an order that cannot be read, unless a newer state was seen before. Returns how many flags
+ * are new.
+ */
+export function takeUnreadableOrder(
+  outbox: Outbox,
+  { orderId, ...order }: UnreadableStorefrontOrder,
+): number {
   const { database } = outbox;
   const { source, modifiedMs, nowMs, advice: why = whyUnreadOrder } = order;
   if (orderId === null) return flagWithoutId(database, { orderId, ...order });
@@ -131,16 +168,23 @@ export function takeUnreadableOrder(outbox: Outbox, { orderId, ...order }: Unrea
 }
 
 /**
- * An older state changes nothing. Where it shows the order as paid, and that is not bought, its lines are flagged, each once:
- * within the same second nobody knows which state came last, and the time of a deletion is not exact.
+ * An older state changes nothing. Where it shows the order as paid, and that is not bought, its
+ * lines are flagged, each once: within the same second nobody knows which state came last, and the
+ * time of a deletion is not exact.
  */
 function takeOlder(taking: Taking, seen: SeenState): StorefrontTaken {
   const { database, order, taken } = taking;
   const isUnsure = order.modifiedMs === seen.modifiedMs || seen.state === 'deleted';
-  // An order that is read back in a moment is bought or flagged then: also by a state that was read and is no newer.
+  // An order that is read back in a moment is bought or flagged then: also by a state that was read
+  // and is no newer.
   if (!isUnsure || (seen.awaitsReadBack === 1 && order.isReadNow !== true)) return taken;
   const { paidAndDeleted, paidAndClosed, paidAndNot } = flags;
-  const flag = seen.state === 'deleted' ? paidAndDeleted : seen.state === 'closed' ? paidAndClosed : paidAndNot;
+  const flag =
+    seen.state === 'deleted'
+      ? paidAndDeleted
+      : seen.state === 'closed'
+        ? paidAndClosed
+        : paidAndNot;
   for (const { lineId, buy } of order.lines ?? []) {
     if (buy === null) continue;
     const known = findKnownLine(database, order, lineId);
@@ -157,7 +201,9 @@ function flagUnreadable({ outbox, database, order, taken }: Taking): void {
       const why = 'what changed after it was ordered is not applied';
       return [{ lineId, field, rule: `${rule}; ${why}: ${correctIt}` }];
     }
-    return isDue ? [{ lineId, field, rule: `${rule}; nothing was bought for it: ${correctIt}` }] : [];
+    return isDue
+      ? [{ lineId, field, rule: `${rule}; nothing was bought for it: ${correctIt}` }]
+      : [];
   });
   taken.flagged += flagUnreadableLines(outbox, order, lines);
 }
@@ -165,11 +211,16 @@ function flagUnreadable({ outbox, database, order, taken }: Taking): void {
 /** Whether the order still has this line, perhaps in a form that cannot be read. */
 function mayBePresent(order: StorefrontOrder, known: KnownLine): boolean {
   return order.unreadable.some(({ lineId, sku }) =>
-    lineId === null ? sku === null || isSameSku(sku, orderedAs(known).sku) : lineId === known.line_id,
+    lineId === null
+      ? sku === null || isSameSku(sku, orderedAs(known).sku)
+      : lineId === known.line_id,
   );
 }
 
-/** Holds what is unsent of lines that the newest state does not allow to buy, and releases what it allows again. */
+/**
+ * Holds what is unsent of lines that the newest state does not allow to buy, and releases what it
+ * allows again.
+ */
 function holdAndRelease({ outbox, database, order, taken }: Taking): void {
   for (const known of knownLinesOf(database, order)) {
     const line = lineNow(database, order, known);
@@ -180,15 +231,26 @@ function holdAndRelease({ outbox, database, order, taken }: Taking): void {
     taken.flagged += held.length;
     taken.released += released.length;
     auditChange(database, order, 'hold', held, why ?? '');
-    auditChange(database, order, 'release', released, 'the storefront shows the order as paid again');
+    auditChange(
+      database,
+      order,
+      'release',
+      released,
+      'the storefront shows the order as paid again',
+    );
   }
 }
 
-/** New lines first: one of them may stand for a line that has vanished, of which nothing is refunded then. */
+/**
+ * New lines first: one of them may stand for a line that has vanished, of which nothing is refunded
+ * then.
+ */
 function takeLines(taking: Taking): void {
   const { database, order } = taking;
   const isNew = (line: StorefrontLine) => findKnownLine(database, order, line.lineId) === undefined;
-  const { added = [], known = [] } = Object.groupBy(order.lines ?? [], (line) => (isNew(line) ? 'added' : 'known'));
+  const { added = [], known = [] } = Object.groupBy(order.lines ?? [], (line) =>
+    isNew(line) ? 'added' : 'known',
+  );
   for (const line of [...added, ...known]) takeLine(taking, line);
   for (const { lineId } of added) {
     const related = selectRelated(database).get(order.source, order.orderId, lineId);
@@ -230,10 +292,15 @@ function takeNewLine(taking: Taking, line: StorefrontLine): void {
   else holdNewLine(taking, lineId, whyFlagged(told));
 }
 
-/** The line that vanished and that a new one may stand for. One of which nothing was bought yet is cancelled instead. */
+/**
+ * The line that vanished and that a new one may stand for. One of which nothing was bought yet is
+ * cancelled instead.
+ */
 function takePlaceOfVanished(taking: Taking, line: StorefrontLine): VanishedLine | null {
   const { outbox, database, order, taken } = taking;
-  const found = vanishedLines(database, order, line.sku).filter(({ known }) => !mayBePresent(order, known));
+  const found = vanishedLines(database, order, line.sku).filter(
+    ({ known }) => !mayBePresent(order, known),
+  );
   const bought = found.find(({ rows }) => !canBeReplaced(database, rows));
   const [old] = found;
   if (bought !== undefined || old === undefined) return bought ?? null;
@@ -245,7 +312,12 @@ function takePlaceOfVanished(taking: Taking, line: StorefrontLine): VanishedLine
 }
 
 /** A line that could be bought now, and that a person must release. */
-function holdNewLine(taking: Taking, lineId: string, why: string, old?: KnownLine): readonly EntryRow[] {
+function holdNewLine(
+  taking: Taking,
+  lineId: string,
+  why: string,
+  old?: KnownLine,
+): readonly EntryRow[] {
   const { outbox, database, order, taken } = taking;
   const known = findKnownLine(database, order, lineId);
   assert(known !== undefined, `the line ${lineId} was inserted`);
@@ -267,11 +339,13 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
     const rule = `was taken back before it was bought, and the shop's order is paid for ${remaining} of "${sku}" now: nothing was bought`;
     flagLine(taking, lineId, hold ?? flagOf('paid_after_taken_back', rule));
   } else if (was.sku === sku && was.quantity === remaining && !order.refundUnclear) {
-    // SKU and quantity of the shop are compared: another SKU map changes nothing about what was bought.
+    // SKU and quantity of the shop are compared: another SKU map changes nothing about what was
+    // bought.
     if (hold === flags.lessInOneState) return flagLine(taking, lineId, hold);
     taken.known += 1;
     const rows = selectEntriesOfLine(database).all(known.id);
-    if (order.state === 'paid' && rows.every(({ state }) => state !== 'cancelled')) endChangeFlags(taking, lineId);
+    if (order.state === 'paid' && rows.every(({ state }) => state !== 'cancelled'))
+      endChangeFlags(taking, lineId);
   } else if (was.sku === sku && remaining < was.quantity) {
     takeRefund(taking, line, known);
   } else if (order.refundUnclear) {
@@ -295,7 +369,11 @@ function takeRemovedLines(taking: Taking): void {
     if (lineNow(database, order, known) !== undefined) continue;
     setTakenBack(database).run({ lineId: known.id, takenBack: 1 });
     const { sku } = orderedAs(known);
-    takeRefund(taking, { lineId: known.line_id, sku, isMapped: true, remaining: 0, buy: null, hold: null }, known);
+    takeRefund(
+      taking,
+      { lineId: known.line_id, sku, isMapped: true, remaining: 0, buy: null, hold: null },
+      known,
+    );
   }
 }
 
@@ -311,7 +389,10 @@ const selectRelated = statementOf<
 );
 
 /** Only of orders with lines of ours, also of those that wait for the SKU map. */
-function rememberMarks(database: Sqlite, { source, orderId, lines, marks = [] }: StorefrontOrder): void {
+function rememberMarks(
+  database: Sqlite,
+  { source, orderId, lines, marks = [] }: StorefrontOrder,
+): void {
   if (lines?.some(({ isMapped, hold }) => isMapped || hold !== null))
     insertMarks(database).run(source, orderId, JSON.stringify(marks));
 }

@@ -1,6 +1,7 @@
 import type { StorefrontLine, StorefrontOrder } from './storefront-order.ts';
 
-// The reasons for which a shop's order, or a line of it, is held or flagged, in the words that people read. Pure.
+// The reasons for which a shop's order, or a line of it, is held or flagged, in the words that
+// people read. Pure.
 
 export type Flag = NonNullable<StorefrontLine['hold']>;
 
@@ -46,7 +47,8 @@ export const givenAgain = {
   code: 'id_given_again',
   field: 'order_key',
   rule: 'the shop gave the id of this order to another sale, as after a deletion or a restored backup',
-  advice: 'nothing was bought for that one. If it is wanted, send it under another order id as a file or by HTTP',
+  advice:
+    'nothing was bought for that one. If it is wanted, send it under another order id as a file or by HTTP',
   origin: '',
 } as const;
 
@@ -54,7 +56,10 @@ export function whyFlagged(code: string): string {
   return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;
 }
 
-/** Why a known line may not be bought in the newest state of its order; null: it may. `unread`: the order may still have it. */
+/**
+ * Why a known line may not be bought in the newest state of its order; null: it may. `unread`: the
+ * order may still have it.
+ */
 export function whyNotBought(
   order: StorefrontOrder,
   line: StorefrontLine | 'unread' | undefined,
@@ -74,7 +79,13 @@ export function whyNotBought(
   return order.refundUnclear ? flags.unclearRefund.rule : null;
 }
 
-function whyOrderIsNotBought({ state, status, onRefund, lines, paidMs }: StorefrontOrder): string | null {
+function whyOrderIsNotBought({
+  state,
+  status,
+  onRefund,
+  lines,
+  paidMs,
+}: StorefrontOrder): string | null {
   const until = 'it is bought when the storefront shows the order as paid again';
   switch (state) {
     case 'paid':
@@ -88,6 +99,8 @@ function whyOrderIsNotBought({ state, status, onRefund, lines, paidMs }: Storefr
       return `the storefront's order is "${status}", not paid: ${until}`;
     case 'closed':
     case 'deleted':
-      return onRefund === 'ignore' ? null : `the storefront's order is "${status}": nothing more of it is bought`;
+      return onRefund === 'ignore'
+        ? null
+        : `the storefront's order is "${status}": nothing more of it is bought`;
   }
 }

@@ -5,7 +5,12 @@ import { Loop } from '../../ops/loop.ts';
 import { onSchedule, type Schedule } from '../../ops/schedule.ts';
 import type { Storefronts } from '../../store/storefronts/storefronts.ts';
 import type { Shop } from '../settings.ts';
-import { type ConnectedShop, connectionKey, isConnected, type ShopConnections } from '../shop-connections.ts';
+import {
+  type ConnectedShop,
+  connectionKey,
+  isConnected,
+  type ShopConnections,
+} from '../shop-connections.ts';
 import type { ShopHandler } from '../storefront-intake.ts';
 import { type ReadBackReport, ShopReader, type ShopReaderDeps } from './shop-reader.ts';
 import { ShopRechecks } from './shop-rechecks.ts';
@@ -28,7 +33,10 @@ const idleAfterRunMs = 1000;
 /** A loop that nothing wakes looks again after this time. */
 const maxIdleMs = 86_400_000;
 
-/** Reads all shops back: at the start, by schedule, when asked to. A slow shop delays no other: each has its own loop. */
+/**
+ * Reads all shops back: at the start, by schedule, when asked to. A slow shop delays no other: each
+ * has its own loop.
+ */
 export class ReadBack {
   readonly #deps: ReadBackDeps;
   #loops: readonly ShopLoop[];
@@ -47,7 +55,10 @@ export class ReadBack {
     for (const loop of this.#loops) loop.start();
   }
 
-  /** Shops that are not read back any more: flags orders that wait for it, and buys lines that wait for their order. */
+  /**
+   * Shops that are not read back any more: flags orders that wait for it, and buys lines that wait
+   * for their order.
+   */
   async flagStranded(): Promise<void> {
     const { store, clock } = this.#deps;
     const sources = this.#loops.map(({ shop }) => shop.source);
@@ -55,7 +66,10 @@ export class ReadBack {
     await store.endRechecksOfOthers({ sources, nowMs: clock.wallMs() });
   }
 
-  /** Prepares other shops, and returns what puts them into use. The loop of an unchanged shop keeps running. */
+  /**
+   * Prepares other shops, and returns what puts them into use. The loop of an unchanged shop keeps
+   * running.
+   */
   prepare(shops: readonly Shop[]): () => void {
     const next = this.#loopsFor(shops, this.#loops);
     return () => {
@@ -69,7 +83,9 @@ export class ReadBack {
 
   #loopsFor(shops: readonly Shop[], running: readonly ShopLoop[]): readonly ShopLoop[] {
     const byKey = new Map(running.map((loop) => [connectionKey(loop.shop), loop]));
-    return shops.filter(isConnected).map((shop) => byKey.get(connectionKey(shop)) ?? new ShopLoop(shop, this.#deps));
+    return shops
+      .filter(isConnected)
+      .map((shop) => byKey.get(connectionKey(shop)) ?? new ShopLoop(shop, this.#deps));
   }
 
   #end(loop: ShopLoop): void {
@@ -107,8 +123,11 @@ export class ReadBack {
 
   /** Why the health is `warn`, where that can be said; null: the log says it. */
   details(): Readonly<Record<string, string>> | null {
-    const reason = this.#loops.map(({ problem }) => problem).find((problem) => problem !== null) ?? null;
-    return reason === null ? null : { reason, next: "see `doctor`; check the address and the keys of the shop's API" };
+    const reason =
+      this.#loops.map(({ problem }) => problem).find((problem) => problem !== null) ?? null;
+    return reason === null
+      ? null
+      : { reason, next: "see `doctor`; check the address and the keys of the shop's API" };
   }
 
   /**
@@ -116,8 +135,13 @@ export class ReadBack {
    * @param filter.shop only shops of this name; null: all
    * @throws OrderSyncError NOT_FOUND when no shop of that name is read back
    */
-  async run(filter: { shop: string | null; sinceMs: number | null }): Promise<readonly ReadBackReport[]> {
-    const loops = this.#loops.filter((loop) => filter.shop === null || loop.shop.shop === filter.shop);
+  async run(filter: {
+    shop: string | null;
+    sinceMs: number | null;
+  }): Promise<readonly ReadBackReport[]> {
+    const loops = this.#loops.filter(
+      (loop) => filter.shop === null || loop.shop.shop === filter.shop,
+    );
     if (loops.length === 0) {
       const what = filter.shop === null ? 'No shop is' : `No shop "${filter.shop}" is`;
       const hint = 'give it a `rest` section, see docs/storefronts.md';
@@ -139,11 +163,16 @@ export class ReadBack {
   }
 
   #loopOf(name: ShopName): ShopLoop | undefined {
-    return this.#loops.find(({ shop }) => shop.platform === name.platform && shop.shop === name.shop);
+    return this.#loops.find(
+      ({ shop }) => shop.platform === name.platform && shop.shop === name.shop,
+    );
   }
 }
 
-/** Reads one shop back whenever it is woken, one run after the other, and single orders again that wait for it. */
+/**
+ * Reads one shop back whenever it is woken, one run after the other, and single orders again that
+ * wait for it.
+ */
 class ShopLoop {
   readonly shop: ConnectedShop;
   readonly reader: ShopReader;
@@ -169,7 +198,15 @@ class ShopLoop {
     this.loop = new Loop({ clock, round });
     const logger = deps.logger.child({ platform: shop.platform, shop: shop.shop });
     const handler = () => deps.handlerOf(shop);
-    const parts = { shop, api: this.#connection.api, store, clock, logger, handler, onFound: deps.onFound };
+    const parts = {
+      shop,
+      api: this.#connection.api,
+      store,
+      clock,
+      logger,
+      handler,
+      onFound: deps.onFound,
+    };
     this.reader = new ShopReader(parts);
     this.upkeep = new ShopUpkeep(parts);
     this.rechecks = new ShopRechecks({ ...parts, watermark: this.reader.watermark });
@@ -181,7 +218,9 @@ class ShopLoop {
 
   /** Why orders come late; null: nothing is known. */
   get problem(): string | null {
-    return this.reader.problem ?? this.upkeep.problem ?? this.#deps.handlerOf(this.shop).problem ?? null;
+    return (
+      this.reader.problem ?? this.upkeep.problem ?? this.#deps.handlerOf(this.shop).problem ?? null
+    );
   }
 
   start(): void {

@@ -3,7 +3,13 @@ import { isoTime } from '../../core/clock.ts';
 import { messageOf } from '../../core/message-text.ts';
 import type { ResultOf } from '../../core/operator/operator-command.ts';
 import type { ShopHandler, StorefrontAnswer } from '../storefront-intake.ts';
-import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from '../shop/shop-api.ts';
+import {
+  type ListedOrder,
+  type OrderList,
+  type OrderPage,
+  type ShopApi,
+  ShopApiError,
+} from '../shop/shop-api.ts';
 import { Watermark, type WatermarkDeps } from './watermark.ts';
 
 export type ReadBackReport = ResultOf<'reconciled'>['shops'][number];
@@ -18,7 +24,9 @@ export interface ShopReaderDeps extends WatermarkDeps {
 
 /** So many failed runs in a row make the health check warn. Refused keys do so at once. */
 const maxFailures = 3;
-/** A run of a slow shop ends after the page on which it becomes this old. The next run continues. */
+/**
+ * A run of a slow shop ends after the page on which it becomes this old. The next run continues.
+ */
 const maxRunMs = 600_000;
 /** Failures that say nothing about other orders while the shop answers anything. */
 const ofOneOrder: readonly string[] = ['refused', 'unreadable', 'unavailable', 'unreachable'];
@@ -28,21 +36,28 @@ const mostSick = 20;
 /** A list that is being read, and what is known of its order. */
 interface OpenList {
   readonly list: OrderList;
-  /** On the monotonic clock, because it may take several runs. Later changes may be missing in the list. */
+  /**
+   * On the monotonic clock, because it may take several runs. Later changes may be missing in the
+   * list.
+   */
   readonly openedMono: number;
   isSorted: boolean;
   newestMs: number;
 }
 
 /**
- * Reads one shop back, run by run: each run reads the orders that were changed since the watermark, and some before it.
- * The watermark is a time of the shop's clock. It advances only over orders that are on disk, so a failed run is simply
- * repeated: an order that is taken in twice changes nothing.
+ * Reads one shop back, run by run: each run reads the orders that were changed since the watermark,
+ * and some before it. The watermark is a time of the shop's clock. It advances only over orders
+ * that are on disk, so a failed run is simply repeated: an order that is taken in twice changes
+ * nothing.
  */
 export class ShopReader {
   readonly watermark: Watermark;
   readonly #deps: ShopReaderDeps;
-  /** The list that the last run did not finish. A new list would have each run read the same first pages. */
+  /**
+   * The list that the last run did not finish. A new list would have each run read the same first
+   * pages.
+   */
   #unfinished: OpenList | null = null;
   #lastAwaited: string | null = null;
   #failures = 0;
@@ -60,7 +75,9 @@ export class ShopReader {
 
   get problem(): string | null {
     const { kind, message = null } = this.#lastError ?? {};
-    return this.#failures >= maxFailures || kind === 'unauthorized' || kind === 'cached' ? message : null;
+    return this.#failures >= maxFailures || kind === 'unauthorized' || kind === 'cached'
+      ? message
+      : null;
   }
 
   get isReady(): boolean {
@@ -69,7 +86,8 @@ export class ShopReader {
 
   /**
    * One run. Never throws: a failure is in its report and in the log.
-   * @param sinceMs a time of the shop to read from instead of the watermark, which then does not change
+   * @param sinceMs a time of the shop to read from instead of the watermark, which then does not
+   * change
    */
   async run(signal: AbortSignal, sinceMs: number | null = null): Promise<ReadBackReport> {
     const { logger, shop } = this.#deps;
@@ -84,7 +102,10 @@ export class ShopReader {
       this.#failures = 0;
       this.#lastError = null;
     } catch (cause) {
-      error = { kind: cause instanceof ShopApiError ? cause.kind : 'internal', message: messageOf(cause) };
+      error = {
+        kind: cause instanceof ShopApiError ? cause.kind : 'internal',
+        message: messageOf(cause),
+      };
       if (error.kind !== 'stopped') this.#failed(error, cause);
     }
     if (counts.accepted + counts.takenBack + counts.flagged + counts.unreadable > 0) {
@@ -96,7 +117,11 @@ export class ShopReader {
   #failed(error: NonNullable<ReadBackReport['error']>, cause: unknown): void {
     this.#failures += 1;
     this.#lastError = error;
-    const details = { ...error, ...(error.kind === 'internal' ? { err: cause } : {}), failures: this.#failures };
+    const details = {
+      ...error,
+      ...(error.kind === 'internal' ? { err: cause } : {}),
+      failures: this.#failures,
+    };
     this.#deps.logger.error(details, 'the shop could not be read back');
   }
 
@@ -128,7 +153,12 @@ export class ShopReader {
     }
   }
 
-  async #takePage(page: OrderPage, open: OpenList, signal: AbortSignal, counts: Counts): Promise<void> {
+  async #takePage(
+    page: OrderPage,
+    open: OpenList,
+    signal: AbortSignal,
+    counts: Counts,
+  ): Promise<void> {
     for (const listed of page.orders) {
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
       await this.#takeOne(listed, open.newestMs, signal, counts);
@@ -142,8 +172,14 @@ export class ShopReader {
     if (Number.isFinite(open.newestMs)) counts.readToMs = open.newestMs;
   }
 
-  /** Continues the list of the last run, or opens a new one. After a failure the list is not continued. */
-  async #continueOrOpen(signal: AbortSignal, sinceMs: number | null): Promise<{ open: OpenList; first: OrderPage }> {
+  /**
+   * Continues the list of the last run, or opens a new one. After a failure the list is not
+   * continued.
+   */
+  async #continueOrOpen(
+    signal: AbortSignal,
+    sinceMs: number | null,
+  ): Promise<{ open: OpenList; first: OrderPage }> {
     const unfinished = this.#unfinished;
     if (sinceMs === null && unfinished !== null) {
       this.#unfinished = null;
@@ -151,11 +187,20 @@ export class ShopReader {
     }
     const openedMono = this.#deps.clock.monoMs();
     const { list, first } = await this.#open(signal, sinceMs);
-    return { open: { list, openedMono, isSorted: true, newestMs: Number.NEGATIVE_INFINITY }, first };
+    return {
+      open: { list, openedMono, isSorted: true, newestMs: Number.NEGATIVE_INFINITY },
+      first,
+    };
   }
 
-  /** Opens a list. Its first answer tells the shop's clock; if the list began too late, an earlier one is opened. */
-  async #open(signal: AbortSignal, sinceMs: number | null): Promise<{ list: OrderList; first: OrderPage }> {
+  /**
+   * Opens a list. Its first answer tells the shop's clock; if the list began too late, an earlier
+   * one is opened.
+   */
+  async #open(
+    signal: AbortSignal,
+    sinceMs: number | null,
+  ): Promise<{ list: OrderList; first: OrderPage }> {
     const { api } = this.#deps;
     const clockBeforeMs = api.clockAheadMs;
     const list = api.changedSince(sinceMs ?? (await this.watermark.startMs(clockBeforeMs)));
@@ -166,11 +211,19 @@ export class ShopReader {
     return { list: earlier, first: await earlier.nextPage(signal) };
   }
 
-  async #takeOne(listed: ListedOrder, afterMs: number, signal: AbortSignal, counts: Counts): Promise<void> {
+  async #takeOne(
+    listed: ListedOrder,
+    afterMs: number,
+    signal: AbortSignal,
+    counts: Counts,
+  ): Promise<void> {
     const { handler, api, logger } = this.#deps;
     counts.orders += 1;
     if (listed.value instanceof ShopApiError) {
-      const place = listed.id === null && Number.isFinite(afterMs) ? ` that it changed after ${isoTime(afterMs)}` : '';
+      const place =
+        listed.id === null && Number.isFinite(afterMs)
+          ? ` that it changed after ${isoTime(afterMs)}`
+          : '';
       // Without the address, which differs from run to run: it is one flag.
       const problem = listed.value.message.replace(/^\S+ \S+: /, '');
       const rule = `the shop fails to show the order${place}, also alone: ${problem}`;
@@ -179,7 +232,10 @@ export class ShopReader {
     const result = await handler().takeRead(listed.value, 'not_read', { api, signal });
     if (result.kind === 'other') {
       counts.unreadable += 1;
-      logger.error({ order_id: listed.id }, 'the list of orders has something that is no order: review it in the shop');
+      logger.error(
+        { order_id: listed.id },
+        'the list of orders has something that is no order: review it in the shop',
+      );
     }
     this.#count(result, counts);
   }
@@ -187,14 +243,18 @@ export class ShopReader {
   #count(result: StorefrontAnswer, counts: Counts): void {
     if (result.kind === 'taken') {
       if (result.taken.accepted > 0) this.#deps.onFound?.(this.#deps.shop.source);
-      for (const key of ['accepted', 'takenBack', 'flagged'] as const) counts[key] += result.taken[key];
+      for (const key of ['accepted', 'takenBack', 'flagged'] as const)
+        counts[key] += result.taken[key];
     } else if (result.kind === 'unreadable') {
       counts.unreadable += 1;
       counts.flagged += result.flagged;
     }
   }
 
-  /** Orders that wait for their refunds, or that could not be read. The list may lack them: some shops leave an order's time as it is at a refund. */
+  /**
+   * Orders that wait for their refunds, or that could not be read. The list may lack them: some
+   * shops leave an order's time as it is at a refund.
+   */
   async #readAwaited(signal: AbortSignal, counts: Counts): Promise<void> {
     const { store, shop, clock } = this.#deps;
     const endMs = clock.monoMs() + maxRunMs;
@@ -210,7 +270,10 @@ export class ShopReader {
     for (const orderId of this.#deps.handler().named) await this.#readOne(orderId, signal, counts);
   }
 
-  /** Reads an order with its refunds; returns whether that succeeded. One that cannot be read waits on disk, and does not block others. */
+  /**
+   * Reads an order with its refunds; returns whether that succeeded. One that cannot be read waits
+   * on disk, and does not block others.
+   */
   async #readOne(orderId: string, signal: AbortSignal, counts: Counts): Promise<boolean> {
     const { handler, api, logger } = this.#deps;
     try {
@@ -237,8 +300,19 @@ export class ShopReader {
   }
 }
 
-type Counts = { -readonly [K in Exclude<keyof ReadBackReport, 'platform' | 'shop' | 'error'>]: ReadBackReport[K] };
+type Counts = {
+  -readonly [K in Exclude<keyof ReadBackReport, 'platform' | 'shop' | 'error'>]: ReadBackReport[K];
+};
 
 function newCounts(): Counts {
-  return { complete: false, pages: 0, orders: 0, accepted: 0, takenBack: 0, flagged: 0, unreadable: 0, readToMs: null };
+  return {
+    complete: false,
+    pages: 0,
+    orders: 0,
+    accepted: 0,
+    takenBack: 0,
+    flagged: 0,
+    unreadable: 0,
+    readToMs: null,
+  };
 }

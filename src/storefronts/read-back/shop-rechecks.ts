@@ -17,7 +17,10 @@ const maxFailures = 3;
 const firstBackOffMs = 5000;
 /** The longest wait that the shop may ask for. */
 const maxAskedMs = 3_600_000;
-/** An order that could not be read is read again after the time that it has waited so far, within these limits. */
+/**
+ * An order that could not be read is read again after the time that it has waited so far, within
+ * these limits.
+ */
 const orderWaitMs = { least: 30_000, most: 300_000 };
 /** With so many failures it is the list that fails. */
 const mostLooks = 4;
@@ -30,13 +33,17 @@ const ofShop: readonly string[] = ['unauthorized', 'rate_limited', 'clock'];
 const perhapsOfShop: readonly string[] = ['unavailable', 'unreachable', 'internal'];
 
 /**
- * Reads orders of one shop again that wait for that before they are bought, one after the other. A read order is handled like a
- * webhook: its lines are held, cancelled or bought. The waiting orders are on disk: after a crash they are read again.
+ * Reads orders of one shop again that wait for that before they are bought, one after the other. A
+ * read order is handled like a webhook: its lines are held, cancelled or bought. The waiting orders
+ * are on disk: after a crash they are read again.
  */
 export class ShopRechecks {
   readonly loop: Loop;
   readonly #deps: ShopRechecksDeps;
-  /** See `RecheckRule`. Nothing is bought before the first look at the shop since the start; while that fails, every order waits. */
+  /**
+   * See `RecheckRule`. Nothing is bought before the first look at the shop since the start; while
+   * that fails, every order waits.
+   */
   maxAgeMs = -Infinity;
   #looks = 0;
   readonly #breaker: Breaker;
@@ -62,7 +69,8 @@ export class ShopRechecks {
     const { store, shop, clock, logger } = this.#deps;
     const { source } = shop;
     try {
-      // Also while the shop backs off: orders that no line waits for any more leave the attention list.
+      // Also while the shop backs off: orders that no line waits for any more leave the attention
+      // list.
       const due = await store.dueRechecks({ source, nowMs: clock.wallMs(), limit: atOnce });
       if (this.#breaker.waitMs > 0) return Math.min(maxIdleMs, this.#breaker.waitMs);
       if (this.maxAgeMs < 0) await this.#look(signal);
@@ -74,7 +82,9 @@ export class ShopRechecks {
         await nextTurn();
       }
       const nextAtMs = await store.nextRecheckAt(source);
-      return nextAtMs === null ? maxIdleMs : Math.min(maxIdleMs, Math.max(0, nextAtMs - clock.wallMs()));
+      return nextAtMs === null
+        ? maxIdleMs
+        : Math.min(maxIdleMs, Math.max(0, nextAtMs - clock.wallMs()));
     } catch (error) {
       logger.error({ err: error }, 'orders that wait to be read again could not be looked for');
       return maxIdleMs;
@@ -92,7 +102,10 @@ export class ShopRechecks {
       this.maxAgeMs = recheckAfterMs;
     } catch (error) {
       this.maxAgeMs = -1;
-      logger.warn({ message: messageOf(error) }, 'the newest orders could not be read in search of another worker');
+      logger.warn(
+        { message: messageOf(error) },
+        'the newest orders could not be read in search of another worker',
+      );
     }
   }
 
@@ -123,7 +136,10 @@ export class ShopRechecks {
     const waitMs = Math.min(orderWaitMs.most, Math.max(orderWaitMs.least, nowMs - sinceMs));
     await store.postponeRecheck({ source: shop.source, orderId, problem, atMs: nowMs + waitMs });
     if (problem === order.problem) return;
-    logger.warn({ order_id: orderId, problem }, 'an order could not be read again before it is bought: it waits');
+    logger.warn(
+      { order_id: orderId, problem },
+      'an order could not be read again before it is bought: it waits',
+    );
   }
 
   #succeeded(): void {
@@ -143,7 +159,10 @@ export class ShopRechecks {
       this.#breaker.waitFor(Math.max(firstBackOffMs, Math.min(askedMs, maxAskedMs)));
     if (before === 'pass' && this.health === 'warn') {
       const internal = kind === 'internal' ? { err: error } : { message: String(error) };
-      this.#deps.logger.error({ kind, ...internal }, 'orders that wait to be read again cannot be read');
+      this.#deps.logger.error(
+        { kind, ...internal },
+        'orders that wait to be read again cannot be read',
+      );
     }
   }
 }
@@ -160,5 +179,7 @@ const problems: Readonly<Record<Exclude<StorefrontAnswer['kind'], 'taken'>, stri
 /** Why an order still waits; null: the answer was taken in, and it waits no more. */
 function problemOf(answer: StorefrontAnswer): string | null {
   if (answer.kind !== 'taken') return problems[answer.kind];
-  return answer.taken.stale ? 'the shop shows an older state of the order than the one that is known' : null;
+  return answer.taken.stale
+    ? 'the shop shows an older state of the order than the one that is known'
+    : null;
 }

@@ -11,22 +11,28 @@ const mostReads = 50;
 const switchedOn = 'the shop had switched off a webhook after failed deliveries: it is on again';
 
 /**
- * Finds changes for which a shop sends no webhook: it switched its webhooks off, which it does for good after some failed
- * deliveries, or recent orders or their refunds were deleted.
+ * Finds changes for which a shop sends no webhook: it switched its webhooks off, which it does for
+ * good after some failed deliveries, or recent orders or their refunds were deleted.
  */
 export class ShopUpkeep {
   readonly #deps: ShopReaderDeps;
   #dueMono = Number.NEGATIVE_INFINITY;
   /** Why orders come late; null: nothing is known that delays them. */
   problem: string | null = null;
-  /** How often each webhook was switched on since an hourly check found it on: twice means that the shop does not reach the worker. */
+  /**
+   * How often each webhook was switched on since an hourly check found it on: twice means that the
+   * shop does not reach the worker.
+   */
   readonly #switchedOn = new Map<string, number>();
 
   constructor(deps: ShopReaderDeps) {
     this.#deps = deps;
   }
 
-  /** Checks once an hour; the webhooks also while one is off, and after an order whose webhook was lost. Never throws. */
+  /**
+   * Checks once an hour; the webhooks also while one is off, and after an order whose webhook was
+   * lost. Never throws.
+   */
   async run(signal: AbortSignal, wasWebhookLost: boolean): Promise<void> {
     const { api, clock, logger } = this.#deps;
     const isDue = clock.monoMs() >= this.#dueMono;
@@ -37,14 +43,20 @@ export class ShopUpkeep {
       if (isDue) await this.#readMissing(api.checks, signal);
     } catch (error) {
       if (signal.aborted) return;
-      logger.warn({ message: messageOf(error) }, 'the webhooks or recent orders of the shop could not be checked');
+      logger.warn(
+        { message: messageOf(error) },
+        'the webhooks or recent orders of the shop could not be checked',
+      );
     }
   }
 
   async #switchOn(checks: ShopChecks, isDue: boolean, signal: AbortSignal): Promise<void> {
     const { shop, store, clock, logger } = this.#deps;
     const off: string[] = [];
-    for (const { id, status } of await checks.webhooksTo(`/webhooks/${shop.platform}/${shop.shop}`, signal)) {
+    for (const { id, status } of await checks.webhooksTo(
+      `/webhooks/${shop.platform}/${shop.shop}`,
+      signal,
+    )) {
       const times = this.#switchedOn.get(id) ?? 0;
       if (status === 'disabled') {
         const isOn = await checks.switchOn(id, signal);
@@ -59,18 +71,24 @@ export class ShopUpkeep {
     this.problem = off.length === 0 ? null : problem;
     const flag = { source: shop.source, code: 'webhook_off' };
     if (this.problem === null) await store.endShopFlag(flag);
-    else if (this.problem !== before) await store.flagShop({ ...flag, rule: this.problem, nowMs: clock.wallMs() });
+    else if (this.problem !== before)
+      await store.flagShop({ ...flag, rule: this.problem, nowMs: clock.wallMs() });
   }
 
   async #readMissing(checks: ShopChecks, signal: AbortSignal): Promise<void> {
     const { shop, api, store, clock, handler } = this.#deps;
-    const orders = await store.recentOrders({ source: shop.source, sinceMs: clock.wallMs() - recentMs });
+    const orders = await store.recentOrders({
+      source: shop.source,
+      sinceMs: clock.wallMs() - recentMs,
+    });
     let reads = 0;
     for (let at = 0; at < orders.length; at += ordersPerCall) {
       const asked = orders.slice(at, at + ordersPerCall);
       const ids = asked.map(({ orderId }) => orderId);
       const refunds = await checks.refundCounts(ids, signal);
-      const changed = asked.filter(({ orderId, refundCount }) => refunds.get(orderId) !== refundCount);
+      const changed = asked.filter(
+        ({ orderId, refundCount }) => refunds.get(orderId) !== refundCount,
+      );
       for (const { orderId } of changed.slice(0, mostReads - reads)) {
         reads += 1;
         await handler().takeNow(orderId, await api.order(orderId, signal), { api, signal });

@@ -13,8 +13,9 @@ export interface WatermarkDeps {
 
 const hourMs = 3_600_000;
 /**
- * A clock that is more than a day behind needs a person: no order would be too old, and everything the shop ever sold
- * would be bought. A clock that is ahead only has more orders read again than necessary.
+ * A clock that is more than a day behind needs a person: no order would be too old, and everything
+ * the shop ever sold would be bought. A clock that is ahead only has more orders read again than
+ * necessary.
  */
 const wrongClockMs = 24 * hourMs;
 /** Two correct clocks may differ by this much. */
@@ -23,8 +24,9 @@ const toleranceMs = 1000;
 const earliestMs = Date.UTC(2026, 0, 1);
 
 /**
- * How far a shop was read back, as a stored time of the shop's clock. It knows two clocks, the shop's and this machine's,
- * and both may be wrong. `clockAheadMs` is how far this machine's is ahead; null: the shop has not told its time.
+ * How far a shop was read back, as a stored time of the shop's clock. It knows two clocks, the
+ * shop's and this machine's, and both may be wrong. `clockAheadMs` is how far this machine's is
+ * ahead; null: the shop has not told its time.
  */
 export class Watermark {
   readonly #deps: WatermarkDeps;
@@ -46,18 +48,26 @@ export class Watermark {
     const { lookbackH, rest } = shop;
     const aheadMs = Math.min(wrongClockMs, Math.max(0, clockAheadMs ?? 0));
     return (
-      ((await store.watermark(shop.source)) ?? clock.wallMs() - lookbackH * hourMs) - rest.overlapS * 1000 - aheadMs
+      ((await store.watermark(shop.source)) ?? clock.wallMs() - lookbackH * hourMs) -
+      rest.overlapS * 1000 -
+      aheadMs
     );
   }
 
-  /** Never beyond this machine's clock: an order with a date in the future would hide all changes until then. */
+  /**
+   * Never beyond this machine's clock: an order with a date in the future would hide all changes
+   * until then.
+   */
   async advance(readToMs: number): Promise<void> {
     const { store, shop, clock } = this.#deps;
     const nowMs = clock.wallMs();
     await store.advanceWatermark({ source: shop.source, modifiedMs: Math.min(readToMs, nowMs) });
   }
 
-  /** @throws ShopApiError `clock` when this machine's clock is so wrong that nothing may be bought by it */
+  /**
+   * @throws ShopApiError `clock` when this machine's clock is so wrong that nothing may be bought
+   * by it
+   */
   checkClock(clockAheadMs: number | null): void {
     const nowMs = this.#deps.clock.wallMs();
     if (nowMs >= earliestMs && (clockAheadMs ?? 0) >= -wrongClockMs) return;
@@ -65,7 +75,10 @@ export class Watermark {
     throw new ShopApiError('clock', `${problem}: nothing is read back until it is set`);
   }
 
-  /** Called after the first answer to a list that began at `startMs(clockBeforeMs)`: whether it began too late. */
+  /**
+   * Called after the first answer to a list that began at `startMs(clockBeforeMs)`: whether it
+   * began too late.
+   */
   async beganTooLate(clockBeforeMs: number | null, clockAheadMs: number | null): Promise<boolean> {
     const { store, shop, clock, logger } = this.#deps;
     if (clockAheadMs === null) return false;
@@ -73,13 +86,17 @@ export class Watermark {
       logger.warn({ ahead_ms: clockAheadMs }, 'the clocks of this machine and of the shop differ');
     }
     this.checkClock(clockAheadMs);
-    // A clock that was ahead has set a watermark in the future at the first start: until then nothing would be read. It is
-    // lowered to the later of both clocks, because orders from before the first start are never bought.
+    // A clock that was ahead has set a watermark in the future at the first start: until then
+    // nothing would be read. It is lowered to the later of both clocks, because orders from before
+    // the first start are never bought.
     const nowMs = clock.wallMs();
     const presentMs = nowMs + Math.max(0, -clockAheadMs) + toleranceMs;
     const wasLowered = await store.lowerWatermark({ source: shop.source, presentMs });
     if (wasLowered) {
-      logger.warn({ to: isoTime(presentMs) }, 'the watermark of the shop was in the future; read-back begins now');
+      logger.warn(
+        { to: isoTime(presentMs) },
+        'the watermark of the shop was in the future; read-back begins now',
+      );
     }
     return wasLowered || (clockBeforeMs === null && clockAheadMs >= toleranceMs);
   }

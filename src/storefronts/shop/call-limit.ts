@@ -7,7 +7,10 @@ const slowMs = 5000;
 /** After so many good answers in a row, one call more may be under way. */
 const goodAnswers = 10;
 
-/** How many calls to one shop may be under way: fewer after each sign that it is busy, and one more after good answers. */
+/**
+ * How many calls to one shop may be under way: fewer after each sign that it is busy, and one more
+ * after good answers.
+ */
 export class CallLimit {
   readonly #queue = new PQueue({ concurrency: mostCalls });
   #goodAnswers = 0;
@@ -22,6 +25,7 @@ export class CallLimit {
     const { concurrency } = this.#queue;
     this.#goodAnswers = isBusy || tookMs > slowMs ? 0 : this.#goodAnswers + 1;
     if (this.#goodAnswers === 0) this.#queue.concurrency = Math.max(1, Math.floor(concurrency / 2));
-    else if (this.#goodAnswers % goodAnswers === 0) this.#queue.concurrency = Math.min(mostCalls, concurrency + 1);
+    else if (this.#goodAnswers % goodAnswers === 0)
+      this.#queue.concurrency = Math.min(mostCalls, concurrency + 1);
   }
 }

@@ -3,7 +3,10 @@ import { messageText } from '../../core/message-text.ts';
 const notice =
   /^(<br ?\/?>\s*)?(<b>)?(PHP )?(Notice|Warning|Deprecated|Strict Standards|(Fatal|Parse) error)(<\/b>)?:/i;
 
-/** What an answer is that is not the API's. Of JSON, which may be a part of an order, nothing is shown. */
+/**
+ * What an answer is that is not the API's. Of JSON, which may be a part of an order, nothing is
+ * shown.
+ */
 export function whatItIs(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes.subarray(0, 65_536)).trimStart();
   if (text === '') return 'an empty answer';
@@ -11,7 +14,9 @@ export function whatItIs(bytes: Uint8Array): string {
   const begins = `what begins with "${messageText(text.replaceAll(/<[^>]*>/g, ' ').trim() || text, 60)}"`;
   if (notice.test(text)) return `${begins}, a PHP notice: switch off display_errors`;
   const title = messageText(/<title[^>]*>([^<]*)/i.exec(text)?.[1] ?? '', 100);
-  return title === '' ? begins : `the page "${title}" of a firewall, a login, a proxy or maintenance`;
+  return title === ''
+    ? begins
+    : `the page "${title}" of a firewall, a login, a proxy or maintenance`;
 }
 
 const certificateAdvice: readonly (readonly [RegExp, string])[] = [

@@ -26,15 +26,24 @@ export interface ShopFlag {
 export interface LineStatement {
   /** The id of the line in the shop. */
   readonly lineId: string;
-  /** The id that it had when it was bought: another one where a person said that both are the same line. */
+  /**
+   * The id that it had when it was bought: another one where a person said that both are the same
+   * line.
+   */
   readonly boughtId: string;
   readonly sku: string;
   /** How many pieces of the shop it was ordered for; null: nothing was ordered for it. */
   readonly pieces: number | null;
-  /** How many of them an operator gives the customer, whatever the shop's order says; null: nobody decided that. */
+  /**
+   * How many of them an operator gives the customer, whatever the shop's order says; null: nobody
+   * decided that.
+   */
   readonly decidedPieces: number | null;
   readonly state: LineState;
-  /** `done`: all that was ordered is here and may be given to the customer. `review`: a person has to act. `open`: neither. */
+  /**
+   * `done`: all that was ordered is here and may be given to the customer. `review`: a person has
+   * to act. `open`: neither.
+   */
   readonly stage: 'done' | 'review' | 'open';
   readonly references: readonly string[];
   /** The units for the customer; empty unless the line is done. */
@@ -46,9 +55,19 @@ export interface LineStatement {
 }
 
 /** States of a line for which no person has to act. */
-const openStates: readonly LineState[] = ['pending', 'sending', 'placed', 'waiting', 'unknown', 'cancelled'];
+const openStates: readonly LineState[] = [
+  'pending',
+  'sending',
+  'placed',
+  'waiting',
+  'unknown',
+  'cancelled',
+];
 
-/** Pure. `earlierIds`: the id under which a line was bought, by the id that it has now, as a person said. */
+/**
+ * Pure. `earlierIds`: the id under which a line was bought, by the id that it has now, as a person
+ * said.
+ */
 export function statementOf(
   document: ResultDocument,
   ordered: OrderedEntries,
@@ -61,10 +80,14 @@ export function statementOf(
     if (lineId === null) return [];
     const bought = lines.get(earlierIds.get(lineId) ?? lineId) ?? line;
     // A replaced entry says nothing about the line any more.
-    const entries = bought.entries.filter(({ reference }) => ordered.get(reference)?.replaced !== true);
+    const entries = bought.entries.filter(
+      ({ reference }) => ordered.get(reference)?.replaced !== true,
+    );
     const shown = stateLine(lineId, { ...bought, entries }, ordered);
     // The shop's state often holds a line for seconds only, and the attention list has it.
-    const isHeldByShop = entries.some(({ reference }) => ordered.get(reference)?.isHeldByShop === true);
+    const isHeldByShop = entries.some(
+      ({ reference }) => ordered.get(reference)?.isHeldByShop === true,
+    );
     return isHeldByShop ? shown.map((one) => ({ ...one, stage: 'open' as const })) : shown;
   });
   const { source, order_id: orderId, state, sandbox: isSandbox } = document;
@@ -75,7 +98,11 @@ export function statementOf(
 export const isMoving = ({ lines }: OrderStatement): boolean =>
   lines.some(({ stage, state }) => stage === 'open' && state !== 'cancelled' && state !== 'held');
 
-function stateLine(lineId: string, line: ResultLine, ordered: OrderedEntries): readonly LineStatement[] {
+function stateLine(
+  lineId: string,
+  line: ResultLine,
+  ordered: OrderedEntries,
+): readonly LineStatement[] {
   const { state, entries, error, extra = {} } = line;
   const delivered = deliveredOf(line, ordered);
   // The cancel of an eSIM that succeeded gives the customer nothing.
@@ -100,7 +127,10 @@ function stateLine(lineId: string, line: ResultLine, ordered: OrderedEntries): r
 
 const piecesIn = (text = ''): number | null => (/^\d{1,9}$/.test(text) ? Number(text) : null);
 
-/** Without its status, and with its fields in one order: what is written is compared with what the shop has. */
+/**
+ * Without its status, and with its fields in one order: what is written is compared with what the
+ * shop has.
+ */
 function forShop(unit: Unit): Unit {
   const known = unitFieldNames.filter((name) => unit[name] !== undefined);
   return Object.fromEntries(known.map((name) => [name, unit[name]]));
@@ -108,23 +138,37 @@ function forShop(unit: Unit): Unit {
 
 /** The result for programs, without codes. */
 export function resultJson({ isSandbox, lines }: OrderStatement): string {
-  const listed = lines.map((line) => ({ line_id: line.lineId, state: line.state, references: line.references }));
+  const listed = lines.map((line) => ({
+    line_id: line.lineId,
+    state: line.state,
+    references: line.references,
+  }));
   return JSON.stringify({ sandbox: isSandbox, lines: listed });
 }
 
 /** The units of these lines, for programs. */
 export function codesJson(given: readonly LineStatement[]): string {
   return JSON.stringify(
-    given.map(({ lineId, sku, units, toppedUp }) => ({ line_id: lineId, sku, units, topped_up: toppedUp })),
+    given.map(({ lineId, sku, units, toppedUp }) => ({
+      line_id: lineId,
+      sku,
+      units,
+      topped_up: toppedUp,
+    })),
   );
 }
 
-/** Whether the shop says that an order is paid: what was bought of it, also as an operator wanted, is given. */
-export const saysPaid = ({ state, lacksPaidMs = false }: ShopOrder): boolean => state === 'paid' || lacksPaidMs;
+/**
+ * Whether the shop says that an order is paid: what was bought of it, also as an operator wanted,
+ * is given.
+ */
+export const saysPaid = ({ state, lacksPaidMs = false }: ShopOrder): boolean =>
+  state === 'paid' || lacksPaidMs;
 
 /**
- * The lines whose units the customer gets: they are done, and the shop's order as it stands now has no fewer pieces of each than
- * were bought. Where it has fewer, an operator decides how many are given.
+ * The lines whose units the customer gets: they are done, and the shop's order as it stands now has
+ * no fewer pieces of each than were bought. Where it has fewer, an operator decides how many are
+ * given.
  */
 export function givenLines({ lines }: OrderStatement, order: ShopOrder): readonly LineStatement[] {
   if (!saysPaid(order)) return [];
@@ -137,7 +181,10 @@ export function givenLines({ lines }: OrderStatement, order: ShopOrder): readonl
   });
 }
 
-/** Whether every line of the shop's order is ours and given to the customer, and none of it was refunded as a whole. */
+/**
+ * Whether every line of the shop's order is ours and given to the customer, and none of it was
+ * refunded as a whole.
+ */
 export function isWholeOrderGiven(statement: OrderStatement, order: ShopOrder): boolean {
   if (order.lines.length === 0 || order.unreadable.length > 0 || order.refundUnclear) return false;
   const given = new Map(givenLines(statement, order).map((line) => [line.lineId, line]));

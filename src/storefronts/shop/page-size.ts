@@ -1,9 +1,16 @@
 import { ShopApiError } from './shop-api.ts';
 
 /** A program that ends without memory also answers with a part, or with something else. */
-export const tooMuch: readonly ShopApiError['kind'][] = ['unavailable', 'unreachable', 'unreadable'];
+export const tooMuch: readonly ShopApiError['kind'][] = [
+  'unavailable',
+  'unreachable',
+  'unreadable',
+];
 
-/** How many orders a shop can show at once: fewer after a page at which it fails, and more again after good ones. */
+/**
+ * How many orders a shop can show at once: fewer after a page at which it fails, and more again
+ * after good ones.
+ */
 export class PageSize {
   readonly #most: number;
   #size: number;
@@ -15,7 +22,8 @@ export class PageSize {
 
   /**
    * Reads a page; returns the failure where the shop cannot show even one order.
-   * @param answers the smallest question: where it fails, too, the shop is down, and the failure is thrown
+   * @param answers the smallest question: where it fails, too, the shop is down, and the failure is
+   * thrown
    */
   async read<Page>(
     page: (size: number) => Promise<Page>,

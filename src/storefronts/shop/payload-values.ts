@@ -12,25 +12,38 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Nothing, as shops write it: PHP code often has `false`, an empty text or an empty list for it. */
+/**
+ * Nothing, as shops write it: PHP code often has `false`, an empty text or an empty list for it.
+ */
 export function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === '') return true;
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** A list. PHP writes a list whose keys have gaps as an object: `{"0": …, "2": …}`. Null for any other value. */
+/**
+ * A list. PHP writes a list whose keys have gaps as an object: `{"0": …, "2": …}`. Null for any
+ * other value.
+ */
 export function listOf(value: unknown): readonly unknown[] | null {
   if (Array.isArray(value)) return value;
   if (isNothing(value)) return [];
-  return isObject(value) && Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : null;
+  return isObject(value) && Object.keys(value).every((key) => /^\d+$/.test(key))
+    ? Object.values(value)
+    : null;
 }
 
-/** An id as exact text: it may be larger than a JavaScript number. Null when it is none, as the 0 of what was not saved. */
+/**
+ * An id as exact text: it may be larger than a JavaScript number. Null when it is none, as the 0 of
+ * what was not saved.
+ */
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && /^[1-9]\d{0,19}$/.test(value) ? value : null;
 }
 
-/** A whole number of pieces, also as `2.0`; null for anything else, for example a negative number or a weight. */
+/**
+ * A whole number of pieces, also as `2.0`; null for anything else, for example a negative number or
+ * a weight.
+ */
 export function piecesOf(value: unknown): number | null {
   return typeof value === 'string' && /^\d{1,9}(?:\.0{1,20})?$/.test(value) ? Number(value) : null;
 }
@@ -49,7 +62,10 @@ export function shown(value: unknown): string {
   return messageText((JSON.stringify(value) ?? '').slice(0, 256), 64);
 }
 
-/** The fields of an order or a line, also those of plugins and customers, if they say anything. Names are in small letters. */
+/**
+ * The fields of an order or a line, also those of plugins and customers, if they say anything.
+ * Names are in small letters.
+ */
 export function allFields(item: Fields): readonly (readonly [name: string, value: unknown])[] {
   const added = [item['meta_data'], item['properties'], item['note_attributes']]
     .flatMap((list) => Object.entries(isObject(list) || Array.isArray(list) ? list : {}))
@@ -62,10 +78,14 @@ export function allFields(item: Fields): readonly (readonly [name: string, value
 }
 
 /**
- * The texts of a field that plugins and customers fill, by its name in small letters. Entries in another form are passed over.
+ * The texts of a field that plugins and customers fill, by its name in small letters. Entries in
+ * another form are passed over.
  * @param entries a list of `{ <nameKey>, value }`, or an object of names and values
  */
-export function namedTexts(entries: unknown, nameKey: 'key' | 'name'): readonly (readonly [string, string])[] {
+export function namedTexts(
+  entries: unknown,
+  nameKey: 'key' | 'name',
+): readonly (readonly [string, string])[] {
   const list: object = Array.isArray(entries) || isObject(entries) ? entries : {};
   return Object.entries(list).flatMap(([key, entry]: [string, unknown]) => {
     const [name, value] = isObject(entry) ? [entry[nameKey], entry['value']] : [key, entry];
@@ -75,7 +95,13 @@ export function namedTexts(entries: unknown, nameKey: 'key' | 'name'): readonly 
 }
 
 /** Every different text under that name, in capitals or not. */
-export function customTexts(entries: unknown, nameKey: 'key' | 'name', wanted: string): readonly string[] {
-  const texts = namedTexts(entries, nameKey).flatMap(([name, text]) => (name === wanted.toLowerCase() ? [text] : []));
+export function customTexts(
+  entries: unknown,
+  nameKey: 'key' | 'name',
+  wanted: string,
+): readonly string[] {
+  const texts = namedTexts(entries, nameKey).flatMap(([name, text]) =>
+    name === wanted.toLowerCase() ? [text] : [],
+  );
   return [...new Set(texts)];
 }

@@ -18,22 +18,32 @@ export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopA
   readOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading;
   connect(rest: NonNullable<Shop['rest']>, context: ApiContext): Api;
   /**
-   * Brings an order of the shop to what its result says, by the writes that are missing. Returns what was written, without codes.
+   * Brings an order of the shop to what its result says, by the writes that are missing. Returns
+   * what was written, without codes.
    * @throws WriteBackError, ShopApiError
    */
-  writeBack(statement: OrderStatement, parts: WriteBackParts<Shop, Api>): Promise<readonly string[]>;
+  writeBack(
+    statement: OrderStatement,
+    parts: WriteBackParts<Shop, Api>,
+  ): Promise<readonly string[]>;
 }
 
 export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> {
   readonly shop: Shop;
   readonly options: NonNullable<Shop['writeBack']>;
   readonly api: Api;
-  /** @throws WriteBackError when the order cannot be read, or while nobody has decided about another worker's result in it */
+  /**
+   * @throws WriteBackError when the order cannot be read, or while nobody has decided about another
+   * worker's result in it
+   */
   readonly read: (found: ReadOrder, result?: string) => Promise<ShopOrder>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** What the outbox knows of posted notes, and how it is told more: where a second post of a note makes a second note. */
+  /**
+   * What the outbox knows of posted notes, and how it is told more: where a second post of a note
+   * makes a second note.
+   */
   readonly notePosts: string | null;
   readonly keepNotePosts: (posts: string) => Promise<void>;
 }
@@ -64,9 +74,10 @@ export interface WebhookFormat {
 export const nobodyMailed = 'nobody_mailed';
 
 /**
- * Why an order of a shop does not show its result. `waits`: the shop's state does not allow it now. `settles`: an earlier call
- * may still be processed, until a time that is known. Trying again changes
- * nothing where the order is `gone_in_shop`, or `nobody_mailed` because it has no address of its customer.
+ * Why an order of a shop does not show its result. `waits`: the shop's state does not allow it now.
+ * `settles`: an earlier call may still be processed, until a time that is known. Trying again
+ * changes nothing where the order is `gone_in_shop`, or `nobody_mailed` because it has no address
+ * of its customer.
  */
 export class WriteBackError extends Error implements DeliveryFailure {
   /** The order decides, not the shop. */
@@ -87,9 +98,14 @@ export class WriteBackError extends Error implements DeliveryFailure {
 
 /** What is missing in an order of a shop. */
 export interface WritePlan<Write> {
-  /** In the order in which they are made: the codes stand in the order before its customer is told that it is done. */
+  /**
+   * In the order in which they are made: the codes stand in the order before its customer is told
+   * that it is done.
+   */
   readonly writes: readonly Write[];
-  /** Why the customer does not get something although it was delivered. Null: nothing is missing. */
+  /**
+   * Why the customer does not get something although it was delivered. Null: nothing is missing.
+   */
   readonly withheld: WriteBackError | null;
 }
 

@@ -11,7 +11,10 @@ import {
 import type { ReadContext, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
 import { hash } from 'node:crypto';
 
-/** Whether it is an order, which alone has `fields`. Others have lines, too: drafts, carts, checkouts, fulfillments. */
+/**
+ * Whether it is an order, which alone has `fields`. Others have lines, too: drafts, carts,
+ * checkouts, fulfillments.
+ */
 export function looksLikeOrder(
   document: unknown,
   context: Pick<ReadContext, 'topic' | 'isListed'>,
@@ -23,8 +26,16 @@ export function looksLikeOrder(
   return 'line_items' in document && (isAboutOrders || fields.some((field) => field in document));
 }
 
-/** An order of which one field, without which nothing can be said about any of its lines, cannot be read. */
-export function unreadableOrder(document: Fields, field: string, must: string, modifiedMs: number | null = null) {
+/**
+ * An order of which one field, without which nothing can be said about any of its lines, cannot be
+ * read.
+ */
+export function unreadableOrder(
+  document: Fields,
+  field: string,
+  must: string,
+  modifiedMs: number | null = null,
+) {
   const problem = problemOf(field, must, document[field]);
   return { kind: 'unreadable', orderId: idOf(document['id']), modifiedMs, ...problem } as const;
 }
@@ -40,16 +51,26 @@ export function commonFields(document: Fields, numberField: 'name' | 'number', p
   };
 }
 
-/** The fields that each platform reads in its own way; a problem has the name of the field in the line. */
-export type LineReading = Omit<ShopOrderLine, 'lineId' | 'sku' | 'product' | 'parentId'> | FieldProblem;
+/**
+ * The fields that each platform reads in its own way; a problem has the name of the field in the
+ * line.
+ */
+export type LineReading =
+  | Omit<ShopOrderLine, 'lineId' | 'sku' | 'product' | 'parentId'>
+  | FieldProblem;
 
 type ReadLine = (item: Fields, lineId: string) => LineReading;
-type OneLine = { readonly line: Omit<ShopOrderLine, 'parentId'> } | { readonly unreadable: UnreadableShopLine };
+type OneLine =
+  | { readonly line: Omit<ShopOrderLine, 'parentId'> }
+  | { readonly unreadable: UnreadableShopLine };
 
 /** A SKU map has no longer ones. */
 const longestSku = 128;
 
-/** Reads each line by itself: an unreadable one disturbs no other. Of a `closed` order only the ids are needed. */
+/**
+ * Reads each line by itself: an unreadable one disturbs no other. Of a `closed` order only the ids
+ * are needed.
+ */
 export function readLines(
   lineItems: unknown,
   closed: boolean,
@@ -67,7 +88,8 @@ export function readLines(
   const containers = bundleContainers(items);
   for (const [index, item] of items.entries()) {
     const read = readOne(item, `line_items[${index}]`, ids, readLine);
-    if ('line' in read) lines.push({ ...read.line, parentId: containers.get(read.line.lineId) ?? null });
+    if ('line' in read)
+      lines.push({ ...read.line, parentId: containers.get(read.line.lineId) ?? null });
     else unreadable.push(read.unreadable);
   }
   return { lines, unreadable };
@@ -77,14 +99,17 @@ function readOne(item: unknown, place: string, ids: Set<string>, readLine: ReadL
   if (!isObject(item)) return notRead(null, null, problemOf(place, 'must be an object', item));
   const sku = skuOf(item['sku']);
   const lineId = idOf(item['id']);
-  if (lineId === null) return notRead(null, sku, problemOf(`${place}.id`, 'must be the id of the line', item['id']));
+  if (lineId === null)
+    return notRead(null, sku, problemOf(`${place}.id`, 'must be the id of the line', item['id']));
   // Two lines with one id would be taken for one line, and the second never bought.
   const rule = `must be the id of one line only, but ${lineId} stands twice`;
   if (ids.has(lineId)) return notRead(null, sku, { field: `${place}.id`, rule });
   ids.add(lineId);
-  if (sku === null) return notRead(lineId, null, problemOf(`${place}.sku`, 'must be a text', item['sku']));
+  if (sku === null)
+    return notRead(lineId, null, problemOf(`${place}.sku`, 'must be a text', item['sku']));
   const read = readLine(item, lineId);
-  if ('rule' in read) return notRead(lineId, sku, { field: `${place}.${read.field}`, rule: read.rule });
+  if ('rule' in read)
+    return notRead(lineId, sku, { field: `${place}.${read.field}`, rule: read.rule });
   return { line: { lineId, sku, product: productOf(item), ...read } };
 }
 
@@ -95,7 +120,11 @@ function closedLine(item: unknown): readonly ShopOrderLine[] {
   return [{ lineId, sku: skuOf(item['sku']) ?? '', product: productOf(item), ...nothing }];
 }
 
-function productOf({ product_id: product, variant_id: variant, variation_id: variation }: Fields): string | null {
+function productOf({
+  product_id: product,
+  variant_id: variant,
+  variation_id: variation,
+}: Fields): string | null {
   const id = idOf(variant) ?? idOf(product);
   return id === null ? null : `${id}/${idOf(variation) ?? 0}`;
 }
@@ -115,7 +144,8 @@ export const problemOf = (field: string, must: string, value: unknown): FieldPro
   rule: `${must}, but is ${shown(value)}`,
 });
 
-// Plugins mark the parts of a bundle, each in its own fields: by the id or product of the container, or its key in the cart.
+// Plugins mark the parts of a bundle, each in its own fields: by the id or product of the
+// container, or its key in the cart.
 
 const ofPart =
   /^(?!.*(?:woobt|woofs|gift|upsell|bump|name)).*(?:bundled_?by|part_of|parent|container|chained|bundled?_item(?!s)|composite_item)/;
@@ -138,15 +168,20 @@ function itemOf(item: Fields) {
   };
 }
 
-/** The bundle's line of which each line is a part, by the id of the part. A container stands before its parts. */
+/**
+ * The bundle's line of which each line is a part, by the id of the part. A container stands before
+ * its parts.
+ */
 function bundleContainers(lines: readonly unknown[]): ReadonlyMap<string | null, string | null> {
   const items = lines.filter(isObject).map(itemOf);
   type Item = (typeof items)[number];
   const holds = (one: Item, part: Item): boolean =>
     one !== part &&
-    (part.containers.some((id) => one.ids.includes(id)) || one.parts.some((id) => part.ids.includes(id)));
+    (part.containers.some((id) => one.ids.includes(id)) ||
+      one.parts.some((id) => part.ids.includes(id)));
   // Beside a bundle that marks its parts, a line without a price is a gift.
-  const marksNone = (one: Item) => one.isBundle && Number(one.price) > 0 && !items.some((part) => holds(one, part));
+  const marksNone = (one: Item) =>
+    one.isBundle && Number(one.price) > 0 && !items.some((part) => holds(one, part));
   const containerOf = (item: Item, index: number): Item | undefined => {
     const before = items.slice(0, index).filter((it) => !it.isPart && it.containers.length === 0);
     if (item.isPart) return before.at(-1);
@@ -167,8 +202,11 @@ const other =
 const namesOrder = new RegExp(
   `^(?!.*(?:${other}|^parent_id$)).*(?:${madeFrom}|order|parent|origin|source|from|main|master)`,
 );
-/** Fields in which payment plugins keep the id of the payment. A saved card is used again and again. */
-const ofPayment = /^(?!.*(?:method|refund)).*(?:(?:intent|transaction|charge|capture|payment)_?id|paypal_order_id)$/;
+/**
+ * Fields in which payment plugins keep the id of the payment. A saved card is used again and again.
+ */
+const ofPayment =
+  /^(?!.*(?:method|refund)).*(?:(?:intent|transaction|charge|capture|payment)_?id|paypal_order_id)$/;
 /** At most letters stand before the digits: it is no code that was delivered. */
 const isNumber = /^(?=.{1,24}$)(?:[a-z]+[-_./]?)*\d+(?:[-./]\d+)*$/;
 
@@ -191,10 +229,17 @@ function marksOf(document: Fields, number: unknown, payment: unknown): readonly 
   });
   // Apps that split the order `#1001` call its parts `#1001-A` and so on.
   const [, whole] = /^#?(\d+)[-_ ][a-z]/i.exec(String(number)) ?? [];
-  const names = [whole, ...named].flatMap(numbersIn).filter((name) => name === whole || !own.includes(name));
-  const others = [...as('part_of', numbersIn(idOf(document['parent_id']))), ...as('names', names.slice(0, 50))];
+  const names = [whole, ...named]
+    .flatMap(numbersIn)
+    .filter((name) => name === whole || !own.includes(name));
+  const others = [
+    ...as('part_of', numbersIn(idOf(document['parent_id']))),
+    ...as('names', names.slice(0, 50)),
+  ];
   const kept = fields.flatMap(([key, value]) => (ofPayment.test(key) && !isRenewal ? [value] : []));
-  const payments = [payment, ...kept].filter((id) => typeof id === 'string' && /^(?=.*\d).{4,200}$/.test(id));
+  const payments = [payment, ...kept].filter(
+    (id) => typeof id === 'string' && /^(?=.*\d).{4,200}$/.test(id),
+  );
   // The key lets anybody see the order, so only its digest is stored.
   const key = document['order_key'];
   const keys = typeof key === 'string' && key !== '' ? [hash('sha256', key)] : [];
@@ -209,5 +254,7 @@ function numbersIn(value: unknown): readonly string[] {
     .slice(0, 2000)
     .toLowerCase()
     .split(/[^a-z0-9_./-]+/);
-  return words.flatMap((word) => [word, /^[a-z_-]+(\d+)$/.exec(word)?.[1] ?? '']).filter((word) => isNumber.test(word));
+  return words
+    .flatMap((word) => [word, /^[a-z_-]+(\d+)$/.exec(word)?.[1] ?? ''])
+    .filter((word) => isNumber.test(word));
 }

@@ -4,19 +4,35 @@ import type { ShopOrder } from './shop-order.ts';
 
 /** The REST API of one shop, as far as reading it back needs it. Its calls throw ShopApiError. */
 export interface ShopApi {
-  /** How far the clock of this machine is ahead of the shop's, in ms; null before the shop has told its time. */
+  /**
+   * How far the clock of this machine is ahead of the shop's, in ms; null before the shop has told
+   * its time.
+   */
   readonly clockAheadMs: number | null;
   /** The orders that were changed since then, by the shop's clock. Makes no call yet. */
   changedSince(sinceMs: number): OrderList;
   /** The smallest question about orders. Throws when the shop is down. */
   answers(signal: AbortSignal): Promise<unknown>;
   /** One order as it is now, with its refunds; null: the shop surely has it no more. */
-  order(orderId: string, signal: AbortSignal, turn?: { readonly isBehind: boolean }): Promise<ReadOrder | null>;
+  order(
+    orderId: string,
+    signal: AbortSignal,
+    turn?: { readonly isBehind: boolean },
+  ): Promise<ReadOrder | null>;
   /** The results in the orders that were changed last. Absent: the platform does not show them. */
-  newestResults?(count: number, signal: AbortSignal): Promise<readonly Pick<ShopOrder, 'orderId' | 'result'>[]>;
-  /** Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the product for one that has none. */
+  newestResults?(
+    count: number,
+    signal: AbortSignal,
+  ): Promise<readonly Pick<ShopOrder, 'orderId' | 'result'>[]>;
+  /**
+   * Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the
+   * product for one that has none.
+   */
   ownSkus?(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
-  /** When the payments of an order reached its total, in ms; null: they do not say. Absent: the order itself says it. */
+  /**
+   * When the payments of an order reached its total, in ms; null: they do not say. Absent: the
+   * order itself says it.
+   */
   paidMs?(order: unknown, signal: AbortSignal): Promise<number | null>;
   /** Absent: the platform repeats failed webhooks, and tells what is deleted. */
   readonly checks?: ShopChecks;
@@ -26,11 +42,20 @@ export interface ShopApi {
 /** What is asked of a shop beside its orders. */
 export interface ShopChecks {
   /** The webhooks about orders whose address ends with this path. */
-  webhooksTo(path: string, signal: AbortSignal): Promise<readonly Record<'id' | 'status' | 'url', string>[]>;
+  webhooksTo(
+    path: string,
+    signal: AbortSignal,
+  ): Promise<readonly Record<'id' | 'status' | 'url', string>[]>;
   /** Returns whether the webhook is active now; a key that may only read cannot switch it on. */
   switchOn(id: string, signal: AbortSignal): Promise<boolean>;
-  /** How many refunds each of these orders has, at most 100; without those that the shop does not list. */
-  refundCounts(orderIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
+  /**
+   * How many refunds each of these orders has, at most 100; without those that the shop does not
+   * list.
+   */
+  refundCounts(
+    orderIds: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, number>>;
   /** Whether the key may write. Changes nothing. */
   mayWrite(signal: AbortSignal): Promise<boolean>;
   /** Whether the shop mails notes to customers, as far as it says so. */
@@ -62,9 +87,11 @@ export interface ListedOrder {
 }
 
 /**
- * `unauthorized`: the shop refuses the keys. `absent`: it has no such order. `refused`: any other 4xx. `rate_limited`: 429. `unavailable`: 5xx.
- * `unreachable`: no complete answer. `unreadable`: an answer that is not the API's. `cached`: a cache's. `changed`: the list changed while it
- * was read. `clock`: this machine's clock is so wrong that nothing may be bought by it. `stopped`: the worker stops.
+ * `unauthorized`: the shop refuses the keys. `absent`: it has no such order. `refused`: any other
+ * 4xx. `rate_limited`: 429. `unavailable`: 5xx. `unreachable`: no complete answer. `unreadable`: an
+ * answer that is not the API's. `cached`: a cache's. `changed`: the list changed while it was read.
+ * `clock`: this machine's clock is so wrong that nothing may be bought by it. `stopped`: the worker
+ * stops.
  */
 type ShopApiErrorKind =
   | ('unauthorized' | 'absent' | 'refused' | 'rate_limited' | 'unavailable')
@@ -108,17 +135,29 @@ export function listedOrder(
   return { id: idOf(shown['id']), modifiedMs: times.find((ms) => ms !== null) ?? null, value };
 }
 
-/** Throws `unreadable` when the shop answered with something else than the order that was asked for. */
+/**
+ * Throws `unreadable` when the shop answered with something else than the order that was asked for.
+ */
 export function checkOrderId(value: unknown, orderId: string, call: string): void {
   if (isObject(value) && idOf(value['id']) === orderId) return;
   throw new ShopApiError('unreadable', `${call}: 200, but the answer is not the order ${orderId}`);
 }
 
-/** The largest difference between two time zones: an order that is older than this was surely not asked for. */
+/**
+ * The largest difference between two time zones: an order that is older than this was surely not
+ * asked for.
+ */
 const timeZonesMs = 26 * 3_600_000;
 
-/** Throws `unreadable` when the shop ignored the time that it was asked for, which would list everything it ever sold. */
+/**
+ * Throws `unreadable` when the shop ignored the time that it was asked for, which would list
+ * everything it ever sold.
+ */
 export function checkSince(orders: readonly ListedOrder[], sinceMs: number, hint = ''): void {
-  if (!orders.some(({ modifiedMs }) => modifiedMs !== null && modifiedMs < sinceMs - timeZonesMs)) return;
-  throw new ShopApiError('unreadable', `the shop lists orders that were changed long before the requested time${hint}`);
+  if (!orders.some(({ modifiedMs }) => modifiedMs !== null && modifiedMs < sinceMs - timeZonesMs))
+    return;
+  throw new ShopApiError(
+    'unreadable',
+    `the shop lists orders that were changed long before the requested time${hint}`,
+  );
 }

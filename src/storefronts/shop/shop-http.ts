@@ -5,7 +5,11 @@ import { type PlainHeaders, plainHeaders, retryAfterMs } from '../../core/http-h
 import { messageText, withoutSecret } from '../../core/message-text.ts';
 import { Breaker } from '../../ops/breaker.ts';
 import { Deadline } from '../../ops/deadline.ts';
-import { type IncomingAnswer, openConnections, type OutgoingConnections } from '../../ops/outgoing-http.ts';
+import {
+  type IncomingAnswer,
+  openConnections,
+  type OutgoingConnections,
+} from '../../ops/outgoing-http.ts';
 import { CallLimit, mostCalls } from './call-limit.ts';
 import { whatItIs, whyUnreachable } from './odd-answer.ts';
 import type { ApiContext } from './platform.ts';
@@ -19,13 +23,15 @@ export interface ShopCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** It is made after the other calls that wait for a turn, because a purchase may wait for those. */
+  /**
+   * It is made after the other calls that wait for a turn, because a purchase may wait for those.
+   */
   readonly isBehind?: boolean;
   /** The caller asks for less when the shop fails. */
   readonly isLarge?: boolean;
   /**
-   * Made twice, it has two effects: repeated only where surely not processed, and not begun after this time. `begins` is awaited
-   * right before each try; when it throws, nothing is sent.
+   * Made twice, it has two effects: repeated only where surely not processed, and not begun after
+   * this time. `begins` is awaited right before each try; when it throws, nothing is sent.
    */
   readonly once?: { readonly latestStartMono: number; readonly begins?: () => Promise<void> };
 }
@@ -36,31 +42,53 @@ export interface ShopAnswer {
   readonly value: unknown;
 }
 
-/** The problem of an answer whose status is a success. `waitMs`: so long the shop asks to wait; null: it does not. */
-export type ShopProblem = Pick<ShopApiError, 'kind'> & { readonly text: string; readonly waitMs: number | null };
+/**
+ * The problem of an answer whose status is a success. `waitMs`: so long the shop asks to wait;
+ * null: it does not.
+ */
+export type ShopProblem = Pick<ShopApiError, 'kind'> & {
+  readonly text: string;
+  readonly waitMs: number | null;
+};
 
 interface ShopHttpOptions extends ApiContext {
   readonly platform: string;
   readonly rest: RestSettings;
   /** Certificates in PEM that are trusted in the place of the known authorities; absent: those. */
   readonly ca?: string | undefined;
-  /** The header `authorization` of a call, made anew for each try; absent: the call has what it needs. */
+  /**
+   * The header `authorization` of a call, made anew for each try; absent: the call has what it
+   * needs.
+   */
   readonly authorization?: (method: string, path: string) => string;
   /** A parameter that the shop ignores, for page caches that look at nothing but the address. */
   readonly freshKey?: string;
   /** Removed from every message, also where the shop repeats them. */
   readonly secrets: () => readonly string[];
-  /** The text of an error in the form of the platform; empty for any other body, such as the page of a proxy. */
+  /**
+   * The text of an error in the form of the platform; empty for any other body, such as the page of
+   * a proxy.
+   */
   readonly errorText: (body: ExactJsonObject) => string;
-  /** Whether an answer with an error says that the shop has no such order; absent: none says that surely. */
+  /**
+   * Whether an answer with an error says that the shop has no such order; absent: none says that
+   * surely.
+   */
   readonly saysAbsent?: (status: number, body: ExactJsonObject) => boolean;
-  /** How long the shop wants no call after this answer with a success, in ms; absent: it does not say. */
+  /**
+   * How long the shop wants no call after this answer with a success, in ms; absent: it does not
+   * say.
+   */
   readonly pauseAfterMs?: (headers: PlainHeaders, value: unknown) => number;
   /** The problem of an answer whose status is a success; null or absent: none. */
   readonly problemIn?: (value: unknown) => ShopProblem | null;
 }
 
-const plainJson = { accept: 'application/json', 'accept-encoding': 'identity', 'cache-control': 'no-cache' };
+const plainJson = {
+  accept: 'application/json',
+  'accept-encoding': 'identity',
+  'cache-control': 'no-cache',
+};
 /** The clocks of a shop's servers differ by less. */
 const clocksDifferMs = 10_000;
 /** How often a call is made when the shop asks the worker to wait. */
@@ -75,8 +103,9 @@ const defaultWaitMs = 2000;
 const stopGraceMs = 3000;
 
 /**
- * Makes calls to one shop, a few at a time, and fewer when it is busy. Each has a total deadline and a limit on the length
- * of its answer, follows no redirect and verifies certificates. Throws nothing but ShopApiError, and what `once.begins` throws.
+ * Makes calls to one shop, a few at a time, and fewer when it is busy. Each has a total deadline
+ * and a limit on the length of its answer, follows no redirect and verifies certificates. Throws
+ * nothing but ShopApiError, and what `once.begins` throws.
  */
 export class ShopHttp {
   /** The path of the shop's address, without a slash at the end. */
@@ -84,7 +113,10 @@ export class ShopHttp {
   readonly #options: ShopHttpOptions;
   readonly #connections: OutgoingConnections;
   readonly #limit = new CallLimit();
-  /** Open while the shop wants no call: for as long as it asks, and the longer, the more 503 came in a row. */
+  /**
+   * Open while the shop wants no call: for as long as it asks, and the longer, the more 503 came in
+   * a row.
+   */
   readonly #breaker: Breaker;
   #wanted = '';
   /** The time that the last answer told, and when its call began. */
@@ -93,14 +125,25 @@ export class ShopHttp {
 
   constructor(options: ShopHttpOptions) {
     this.#options = options;
-    this.#breaker = new Breaker({ ...options, opensAfter: 1, firstMs: maintenanceMs, mostMs: maxWaitMs });
+    this.#breaker = new Breaker({
+      ...options,
+      opensAfter: 1,
+      firstMs: maintenanceMs,
+      mostMs: maxWaitMs,
+    });
     const { origin, pathname } = new URL(options.rest.url);
     this.basePath = pathname.replace(/\/+$/, '');
     const { connect = openConnections, rest, ca } = options;
-    this.#connections = connect(origin, { connectMs: rest.timeouts.connectMs, kept: mostCalls, ca });
+    this.#connections = connect(origin, {
+      connectMs: rest.timeouts.connectMs,
+      kept: mostCalls,
+      ca,
+    });
   }
 
-  /** Makes a call, and repeats it after each wait that the shop asks for and that is short enough. */
+  /**
+   * Makes a call, and repeats it after each wait that the shop asks for and that is short enough.
+   */
   async call(call: ShopCall): Promise<ShopAnswer> {
     return await this.#limit.add(() => this.#callInTurn(call), call.isBehind === true ? 0 : 1);
   }
@@ -116,7 +159,8 @@ export class ShopHttp {
         // Also where this call is not repeated: the next one is that of another order.
         this.#closeFor(waitMs, error.message);
         // A proxy may answer 503 for a call that the shop still processes.
-        const isSafe = (call.once === undefined && call.isLarge !== true) || error.kind === 'rate_limited';
+        const isSafe =
+          (call.once === undefined && call.isLarge !== true) || error.kind === 'rate_limited';
         if (tries >= maxTries || waitMs > maxWaitMs || !isSafe) throw error;
       }
     }
@@ -134,7 +178,10 @@ export class ShopHttp {
     if (this.#breaker.waitFor(waitMs)) this.#wanted = wanted;
   }
 
-  /** Waits until the shop wants calls. While a call is about to begin, the answer of another may ask to wait. */
+  /**
+   * Waits until the shop wants calls. While a call is about to begin, the answer of another may ask
+   * to wait.
+   */
   async #mayBegin({ signal, once }: ShopCall): Promise<void> {
     const { clock } = this.#options;
     for (let isRecorded = once?.begins === undefined; ; ) {
@@ -149,7 +196,10 @@ export class ShopHttp {
         continue;
       }
       if (once !== undefined && clock.monoMs() > once.latestStartMono) {
-        throw new ShopApiError('rate_limited', 'the shop was too busy to make the call in time: nothing was sent');
+        throw new ShopApiError(
+          'rate_limited',
+          'the shop was too busy to make the call in time: nothing was sent',
+        );
       }
       if (isRecorded) return;
       await once?.begins?.();
@@ -162,7 +212,8 @@ export class ShopHttp {
     const beganMono = clock.monoMs();
     const ended = new AbortController();
     try {
-      const signal = call.once === undefined ? call.signal : this.#afterGrace(call.signal, ended.signal);
+      const signal =
+        call.once === undefined ? call.signal : this.#afterGrace(call.signal, ended.signal);
       const answer = await this.#callOnce({ ...call, signal });
       this.#limit.answered({ isBusy: false, tookMs: clock.monoMs() - beganMono });
       return answer;
@@ -177,7 +228,8 @@ export class ShopHttp {
 
   #afterGrace(signal: AbortSignal, ended: AbortSignal): AbortSignal {
     const over = new AbortController();
-    const stop = (): void => void this.#options.clock.sleep(stopGraceMs, ended).then(() => over.abort());
+    const stop = (): void =>
+      void this.#options.clock.sleep(stopGraceMs, ended).then(() => over.abort());
     signal.addEventListener('abort', stop, { signal: ended });
     return over.signal;
   }
@@ -187,17 +239,22 @@ export class ShopHttp {
     const path = `${this.basePath}${call.path}`;
     // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
-    const { clock, rest, version, authorization, pauseAfterMs, problemIn, freshKey, platform } = this.#options;
+    const { clock, rest, version, authorization, pauseAfterMs, problemIn, freshKey, platform } =
+      this.#options;
     const { totalMs } = rest.timeouts;
     const deadline = new Deadline(clock, totalMs, signal);
-    // Its `Date` was not made before the call: a slow answer does not make this machine's clock look ahead.
+    // Its `Date` was not made before the call: a slow answer does not make this machine's clock
+    // look ahead.
     const beganMs = clock.wallMs();
     const begun = { wallMs: beganMs, mono: clock.monoMs() };
     const isRead = method === 'GET';
     const isFresh = !isRead || freshKey === undefined;
-    const address = isFresh ? path : `${path}${path.includes('?') ? '&' : '?'}${freshKey}=${beganMs}`;
+    const address = isFresh
+      ? path
+      : `${path}${path.includes('?') ? '&' : '?'}${freshKey}=${beganMs}`;
     try {
-      const key = authorization === undefined ? {} : { authorization: authorization(method, address) };
+      const key =
+        authorization === undefined ? {} : { authorization: authorization(method, address) };
       const sent = { ...plainJson, 'user-agent': `order-sync/${version}`, ...key, ...call.headers };
       const request = { method, path: address, headers: sent, body, signal: deadline.signal };
       const answer = await this.#connections.request(request);
@@ -224,8 +281,12 @@ export class ShopHttp {
     } catch (error) {
       if (error instanceof ShopApiError) throw error;
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-      const reason = deadline.isOver ? `no complete answer within ${totalMs} ms` : whyUnreachable(error);
-      throw new ShopApiError('unreachable', this.#withoutSecrets(`${name}: ${reason}`), { cause: error });
+      const reason = deadline.isOver
+        ? `no complete answer within ${totalMs} ms`
+        : whyUnreachable(error);
+      throw new ShopApiError('unreachable', this.#withoutSecrets(`${name}: ${reason}`), {
+        cause: error,
+      });
     } finally {
       deadline.end();
     }
@@ -241,7 +302,11 @@ export class ShopHttp {
     return cacheHeader(headers) ?? (isOld ? `date: ${headers['date']}, before the call` : null);
   }
 
-  async #readBody(name: string, answer: IncomingAnswer, encoding: string | undefined): Promise<Uint8Array> {
+  async #readBody(
+    name: string,
+    answer: IncomingAnswer,
+    encoding: string | undefined,
+  ): Promise<Uint8Array> {
     const { bodyBytes } = this.#options.rest;
     const parts: Buffer[] = [];
     let bytes = 0;
@@ -249,7 +314,10 @@ export class ShopHttp {
       bytes += part.byteLength;
       // Leaving the loop destroys the body.
       if (bytes > bodyBytes) {
-        throw new ShopApiError('unreadable', `${name}: the answer is longer than ${bodyBytes} bytes`);
+        throw new ShopApiError(
+          'unreadable',
+          `${name}: the answer is longer than ${bodyBytes} bytes`,
+        );
       }
       parts.push(part);
     }
@@ -261,8 +329,11 @@ export class ShopHttp {
   #failure(name: string, status: number, headers: PlainHeaders, bytes: Uint8Array): ShopApiError {
     const { clock, errorText, saysAbsent, platform } = this.#options;
     if (status >= 300 && status < 400) {
-      // WordPress without permalinks sends every path of its REST API to the same path with a slash.
-      const isPlain = headers['x-redirect-by'] === 'WordPress' && headers['location']?.includes('/wp-json/') === true;
+      // WordPress without permalinks sends every path of its REST API to the same path with a
+      // slash.
+      const isPlain =
+        headers['x-redirect-by'] === 'WordPress' &&
+        headers['location']?.includes('/wp-json/') === true;
       const next = isPlain
         ? 'choose permalinks other than "Plain" in WordPress'
         : 'set rest.url to the real address of the shop';
@@ -276,7 +347,9 @@ export class ShopHttp {
     const what = said === '' ? `, not ${platform}'s answer: ${whatItIs(bytes)}` : ` ${said}`;
     const message = this.#withoutSecrets(`${name}: ${status}${what}`);
     const askedMs = retryAfterMs(headers, clock.wallMs());
-    return new ShopApiError(kind, message, { retryAfterMs: status === 503 ? this.#maintenance(askedMs) : askedMs });
+    return new ShopApiError(kind, message, {
+      retryAfterMs: status === 503 ? this.#maintenance(askedMs) : askedMs,
+    });
   }
 
   /** How long to wait after a 503, in ms: the longer, the more of them came in a row. */
@@ -306,5 +379,7 @@ function kindOf(status: number, isOfPlatform: boolean): ShopApiError['kind'] {
 const busyKinds: readonly ShopApiError['kind'][] = ['rate_limited', 'unavailable', 'unreachable'];
 
 function isWorthWaiting(error: ShopApiError): boolean {
-  return error.kind === 'rate_limited' || (error.kind === 'unavailable' && error.retryAfterMs !== null);
+  return (
+    error.kind === 'rate_limited' || (error.kind === 'unavailable' && error.retryAfterMs !== null)
+  );
 }

@@ -6,11 +6,21 @@ import type {
 
 export type ShopOrderState = StorefrontOrder['state'];
 
-/** The state of an order as a shop shows it, in one form for all platforms. `StorefrontOrder` describes the shared fields. */
+/**
+ * The state of an order as a shop shows it, in one form for all platforms. `StorefrontOrder`
+ * describes the shared fields.
+ */
 export interface ShopOrder
   extends Pick<
     StorefrontOrder,
-    'orderId' | 'modifiedMs' | 'status' | 'refundCount' | 'refundUnclear' | 'marks' | 'saleKey' | 'result'
+    | 'orderId'
+    | 'modifiedMs'
+    | 'status'
+    | 'refundCount'
+    | 'refundUnclear'
+    | 'marks'
+    | 'saleKey'
+    | 'result'
   > {
   /** For people, for example `#1001`. */
   readonly number: string | null;
@@ -23,7 +33,10 @@ export interface ShopOrder
   readonly lacksPaidMs?: boolean;
   /** The shop shows it as delivered. */
   readonly isDone: boolean;
-  /** The addresses and ids of the shop that the order names, each with its kind: `site shop.example.com`. */
+  /**
+   * The addresses and ids of the shop that the order names, each with its kind: `site
+   * shop.example.com`.
+   */
   readonly sites: readonly string[];
   /** `test`: a test order, which is never bought. */
   readonly state: ShopOrderState | 'test';
@@ -35,11 +48,16 @@ export interface ShopOrderLine {
   readonly lineId: string;
   /** Empty: the line has none. */
   readonly sku: string;
-  /** What was sold, by the shop's ids of the product, and of its variation or 0, as `16/18`; null: unknown. */
+  /**
+   * What was sold, by the shop's ids of the product, and of its variation or 0, as `16/18`; null:
+   * unknown.
+   */
   readonly product: string | null;
   /** The quantity that the customer keeps: ordered, less refunded. */
   readonly remaining: number;
-  /** The eSIM that a top-up is for, as the customer typed it: every different text of that field. */
+  /**
+   * The eSIM that a top-up is for, as the customer typed it: every different text of that field.
+   */
   readonly iccids: readonly string[];
   /** The line of the bundle that this line is a part of. */
   readonly parentId: string | null;
@@ -49,13 +67,17 @@ export interface ShopOrderLine {
 
 export type UnreadableShopLine = Omit<UnreadableLine, 'isDue'>;
 
-/** `unreadable`: an order of which not even the state can be read. `other`: no order, for example a product. */
+/**
+ * `unreadable`: an order of which not even the state can be read. `other`: no order, for example a
+ * product.
+ */
 export type OrderReading =
   | { readonly kind: 'order'; readonly order: ShopOrder }
   | UnreadableOrder
   | { readonly kind: 'other' };
 
-export interface UnreadableOrder extends Pick<UnreadableStorefrontOrder, 'orderId' | 'modifiedMs' | 'field' | 'rule'> {
+export interface UnreadableOrder
+  extends Pick<UnreadableStorefrontOrder, 'orderId' | 'modifiedMs' | 'field' | 'rule'> {
   readonly kind: 'unreadable';
 }
 

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../../core/order/order-request.ts';
 import { skuRuleKeys } from '../../core/order/sku.ts';
-import { count, httpUrl, keyName, keysOf, live, pathText, secretsOf } from '../../core/settings/schema-values.ts';
+import {
+  count,
+  httpUrl,
+  keyName,
+  keysOf,
+  live,
+  pathText,
+  secretsOf,
+} from '../../core/settings/schema-values.ts';
 import { isCronExpression } from '../../ops/schedule.ts';
 
 /** `not_after` is one time: it is for an SKU or an order, not for a shop. */
@@ -20,7 +28,9 @@ export const shopKeys = {
   sku_map: pathText.describe('The SKU map (YAML or CSV).'),
   currency: currencySchema
     .optional()
-    .describe('The balance to charge where the SKU map names none. Default: the currency of the order.'),
+    .describe(
+      'The balance to charge where the SKU map names none. Default: the currency of the order.',
+    ),
   unmatched: z
     .enum(['ignore', 'review'])
     .default('ignore')
@@ -33,7 +43,9 @@ export const shopKeys = {
     ),
   max_age_h: count(1, 8760)
     .default(168)
-    .describe('Orders that were paid more than this many hours ago are flagged for review, not bought.'),
+    .describe(
+      'Orders that were paid more than this many hours ago are flagged for review, not bought.',
+    ),
   lookback_h: count(0, 8760)
     .default(0)
     .describe(
@@ -51,7 +63,9 @@ export const shopKeys = {
     .min(1)
     .max(64)
     .default('iccid')
-    .describe('The field of a line in which the customer names the eSIM to top up, in capitals or not.'),
+    .describe(
+      'The field of a line in which the customer names the eSIM to top up, in capitals or not.',
+    ),
   ...rulesOfShop,
 };
 
@@ -64,17 +78,28 @@ export const restKeys = {
   schedule: z
     .string()
     .max(100)
-    .refine(isCronExpression, 'must be a cron expression of five or six fields, for example "*/5 * * * *"')
+    .refine(
+      isCronExpression,
+      'must be a cron expression of five or six fields, for example "*/5 * * * *"',
+    )
     .default('*/5 * * * *')
-    .describe('When the shop is read back, as a cron expression in UTC. The worker also reads it at its start.'),
+    .describe(
+      'When the shop is read back, as a cron expression in UTC. The worker also reads it at its start.',
+    ),
 };
 
-/** An order whose state is older is read again before it is bought: WooCommerce does not tell that one was deleted for good. */
+/**
+ * An order whose state is older is read again before it is bought: WooCommerce does not tell that
+ * one was deleted for good.
+ */
 export const recheckAfterMs = 300_000;
 
 /** How a shop is read; `scale` shortens the times in trials. */
 export const readBackPace = (scale: number) => ({
-  /** Orders on a page, which both platforms allow, and pages in one run: the next run continues after them. */
+  /**
+   * Orders on a page, which both platforms allow, and pages in one run: the next run continues
+   * after them.
+   */
   pageSize: 100,
   pagesPerRun: 50,
   /** How far before the last read change a run starts: shops show some changes late. */
@@ -100,14 +125,23 @@ export interface ShopSettings extends z.output<typeof shopSection> {
 
 export interface PlatformSettings<Name extends string> {
   readonly name: Name;
-  /** The platform signs the webhooks of several shops with one secret, so a secret does not identify a shop. */
+  /**
+   * The platform signs the webhooks of several shops with one secret, so a secret does not identify
+   * a shop.
+   */
   readonly sharesSecrets: boolean;
-  /** Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a secret, its file. */
+  /**
+   * Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a
+   * secret, its file.
+   */
   restProblem(isSet: (key: string) => boolean): string | null;
 }
 
 /** The key of `intake.webhook` that lists the shops of a platform. */
-export const shopList = <Platform extends string, Shop extends { shop: string; source?: string | undefined }>(
+export const shopList = <
+  Platform extends string,
+  Shop extends { shop: string; source?: string | undefined },
+>(
   platform: Platform,
   title: string,
   shop: z.ZodType<Shop>,
@@ -115,7 +149,9 @@ export const shopList = <Platform extends string, Shop extends { shop: string; s
   z
     .array(shop)
     .max(100)
-    .transform((shops) => shops.map((given) => ({ ...given, platform, source: given.source ?? given.shop })))
+    .transform((shops) =>
+      shops.map((given) => ({ ...given, platform, source: given.source ?? given.shop })),
+    )
     .prefault([])
     .describe(`${title} shops, whose webhooks are received. See docs/storefronts.md.`)
     .meta(live);

@@ -1,6 +1,7 @@
 /**
- * The site of a shop by one of its addresses, with its kind: `site shop.example.com/de`. The same shop may be reached with and
- * without `www`, by http, and in the folder of a language; null: it is no address.
+ * The site of a shop by one of its addresses, with its kind: `site shop.example.com/de`. The same
+ * shop may be reached with and without `www`, by http, and in the folder of a language; null: it is
+ * no address.
  */
 export function siteOf(address: unknown): string | null {
   if (typeof address !== 'string' || !URL.canParse(address)) return null;

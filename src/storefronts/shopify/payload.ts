@@ -18,7 +18,10 @@ import {
   unreadableOrder,
 } from '../shop/read-order.ts';
 
-/** Also of its webhooks. Only the body is signed, so a header may make an order a test order, never the opposite. */
+/**
+ * Also of its webhooks. Only the body is signed, so a header may make an order a test order, never
+ * the opposite.
+ */
 export function readShopifyOrder(
   document: unknown,
   shop: { readonly iccidField: string },
@@ -28,9 +31,13 @@ export function readShopifyOrder(
   const orderId = idOf(document['id']);
   const status = document['financial_status'];
   const modifiedMs = shopTime(document['updated_at']);
-  if (orderId === null) return unreadableOrder(document, 'id', 'must be the id of the order', modifiedMs);
-  // An order that was imported has an earlier time of processing, and one of a bank transfer is placed days before its payment.
-  const times = [shopTime(document['processed_at']), shopTime(document['created_at'])].filter((ms) => ms !== null);
+  if (orderId === null)
+    return unreadableOrder(document, 'id', 'must be the id of the order', modifiedMs);
+  // An order that was imported has an earlier time of processing, and one of a bank transfer is
+  // placed days before its payment.
+  const times = [shopTime(document['processed_at']), shopTime(document['created_at'])].filter(
+    (ms) => ms !== null,
+  );
   const placedMs = times.length === 0 ? null : Math.min(...times);
   const head = {
     orderId,
@@ -55,12 +62,16 @@ export function readShopifyOrder(
     return unreadableOrder(document, 'processed_at', 'must be a time', modifiedMs);
   }
   const shown = isCancelled ? 'cancelled' : (status ?? 'without a status');
-  return { kind: 'order', order: readOrder(document, { ...head, modifiedMs, state, status: shown }, shop.iccidField) };
+  return {
+    kind: 'order',
+    order: readOrder(document, { ...head, modifiedMs, state, status: shown }, shop.iccidField),
+  };
 }
 
 /** Its domain at Shopify never changes; the page of its status names the id of the shop. */
 function sitesOf({ order_status_url: page }: Fields, { site }: ReadContext): readonly string[] {
-  const [, id] = /^https:\/\/[^/]+\/(\d+)\/orders\//.exec(typeof page === 'string' ? page : '') ?? [];
+  const [, id] =
+    /^https:\/\/[^/]+\/(\d+)\/orders\//.exec(typeof page === 'string' ? page : '') ?? [];
   return [domainOf(site) ?? [], id === undefined ? [] : `shop ${id}`].flat();
 }
 
@@ -72,7 +83,10 @@ export function domainOf(address: string | undefined): string | null {
 
 function readOrder(
   document: Fields,
-  head: Omit<ShopOrder, 'number' | 'currency' | 'refundCount' | 'refundUnclear' | 'lines' | 'unreadable'>,
+  head: Omit<
+    ShopOrder,
+    'number' | 'currency' | 'refundCount' | 'refundUnclear' | 'lines' | 'unreadable'
+  >,
   iccidField: string,
 ): ShopOrder {
   const isClosed = head.state === 'closed';
@@ -82,11 +96,16 @@ function readOrder(
     ...commonFields(document, 'name', document['checkout_token'] ?? document['checkout_id']),
     // An amount that is refunded without a line, for example for shipping, takes no line away.
     refundUnclear: false,
-    ...readLines(document['line_items'], isClosed, (item, lineId) => readLine(item, refunded(lineId), iccidField)),
+    ...readLines(document['line_items'], isClosed, (item, lineId) =>
+      readLine(item, refunded(lineId), iccidField),
+    ),
   };
 }
 
-/** How many pieces of a line were refunded; null: a refund of it, or one that may be of any line, cannot be read. */
+/**
+ * How many pieces of a line were refunded; null: a refund of it, or one that may be of any line,
+ * cannot be read.
+ */
 function readRefunds(refunds: unknown): (lineId: string) => number | null {
   const refunded = new Map<string, number>();
   const unclear = new Set<string>();
@@ -113,10 +132,15 @@ function readLine(item: Fields, refunded: number | null, iccidField: string): Li
   const hasCurrent = !isNothing(item['current_quantity']);
   const current = hasCurrent ? piecesOf(item['current_quantity']) : pieces;
   const isRemoved = hasCurrent && current === 0;
-  if (!pieces && !isRemoved) return problemOf('quantity', 'must be a positive whole number', item['quantity']);
-  if (current === null) return problemOf('current_quantity', 'must be a whole number', item['current_quantity']);
+  if (!pieces && !isRemoved)
+    return problemOf('quantity', 'must be a positive whole number', item['quantity']);
+  if (current === null)
+    return problemOf('current_quantity', 'must be a whole number', item['current_quantity']);
   if (refunded === null && !hasCurrent) {
-    return { field: 'current_quantity', rule: 'is missing, and a refund of the order cannot be read' };
+    return {
+      field: 'current_quantity',
+      rule: 'is missing, and a refund of the order cannot be read',
+    };
   }
   return {
     remaining: Math.max(0, Math.min((pieces ?? 0) - (refunded ?? 0), current)),
@@ -139,7 +163,10 @@ const shopifyStatuses: ReadonlyMap<string, ShopOrderState> = new Map([
   ['voided', 'closed'],
 ]);
 
-/** An order is archived (`closed_at`) when everything is done, by a person or by itself: that says nothing about its payment. */
+/**
+ * An order is archived (`closed_at`) when everything is done, by a person or by itself: that says
+ * nothing about its payment.
+ */
 function shopifyState(status: string | null, isCancelled: boolean): ShopOrderState {
   if (isCancelled) return 'closed';
   // An order of which no payment was ever asked for.

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { keysOf, orNull, secretText } from '../../core/settings/schema-values.ts';
 import { type PacedShop, restKeys, shopKeys, shopList } from '../shop/shop-settings.ts';
 
-/** A lasting token, or the credentials of an app, for which Shopify issues tokens that last a day. */
+/**
+ * A lasting token, or the credentials of an app, for which Shopify issues tokens that last a day.
+ */
 type ShopifyAccess =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'credentials'; readonly clientId: string; readonly clientSecret: string };
@@ -14,7 +16,9 @@ const rest = keysOf({
     .string()
     .regex(/^[\x21-\x7e]{1,128}$/, 'must be printable ASCII without spaces')
     .optional()
-    .describe('Instead of a token: the client id of an app of the Dev Dashboard. The worker asks for tokens with it.'),
+    .describe(
+      'Instead of a token: the client id of an app of the Dev Dashboard. The worker asks for tokens with it.',
+    ),
   client_secret: secretText('optional').describe('The secret of that app.'),
 }).transform(({ accessToken: token, clientId = '', clientSecret, ...keys }) => {
   const access: ShopifyAccess =
@@ -23,12 +27,20 @@ const rest = keysOf({
 });
 
 const writeBack = keysOf({
-  fulfil: z.boolean().default(true).describe('Fulfils what remains of the lines that are delivered.'),
-  notify_customer: z.boolean().default(false).describe('The shop mails the customer about each fulfilment.'),
+  fulfil: z
+    .boolean()
+    .default(true)
+    .describe('Fulfils what remains of the lines that are delivered.'),
+  notify_customer: z
+    .boolean()
+    .default(false)
+    .describe('The shop mails the customer about each fulfilment.'),
   deliver_codes: z
     .enum(['off', 'meta'])
     .default('off')
-    .describe('`meta`: the codes stand in a metafield of the order that belongs to the app. `off`: nowhere.'),
+    .describe(
+      '`meta`: the codes stand in a metafield of the order that belongs to the app. `off`: nowhere.',
+    ),
 });
 
 const section = keysOf({
@@ -50,7 +62,9 @@ export const shopifySettings = {
   restProblem(isSet: (key: string) => boolean): string | null {
     const parts = ['client_id', 'client_secret'].filter(isSet).length;
     const isValid = isSet('access_token') ? parts === 0 : parts === 2;
-    return isValid ? null : 'must have either an `access_token`, or both `client_id` and `client_secret`';
+    return isValid
+      ? null
+      : 'must have either an `access_token`, or both `client_id` and `client_secret`';
   },
 };
 

@@ -1,7 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { codesJson, givenLines, type LineStatement, type OrderStatement, resultJson } from '../shop/order-statement.ts';
-import { readOrder, WriteBackError, type WriteBackParts, type WritePlan, withheldUntilPaid } from '../shop/platform.ts';
+import {
+  codesJson,
+  givenLines,
+  type LineStatement,
+  type OrderStatement,
+  resultJson,
+} from '../shop/order-statement.ts';
+import {
+  readOrder,
+  WriteBackError,
+  type WriteBackParts,
+  type WritePlan,
+  withheldUntilPaid,
+} from '../shop/platform.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
 import type { ShopOrder } from '../shop/shop-order.ts';
 import type { ShopifyApi } from './rest-client.ts';
@@ -21,16 +33,21 @@ const tagsChange = {
   remove: `mutation RemoveTag($id: ID!, $tags: [String!]!) { tagsRemove(id: $id, tags: $tags) { ${userErrors} } }`,
 };
 
-const payloadSchema = z.looseObject({ userErrors: z.array(z.looseObject({ message: z.string() })) });
+const payloadSchema = z.looseObject({
+  userErrors: z.array(z.looseObject({ message: z.string() })),
+});
 const answerSchema = z.record(z.string(), payloadSchema);
 
 /**
- * Brings an order of Shopify to what its result says: reads it, and makes the writes that are missing. It may be repeated at any
- * time, also after a lost answer: metafields and tags are set, and the shop refuses to fulfil more than what remains of a line.
- * Returns what was written.
+ * Brings an order of Shopify to what its result says: reads it, and makes the writes that are
+ * missing. It may be repeated at any time, also after a lost answer: metafields and tags are set,
+ * and the shop refuses to fulfil more than what remains of a line. Returns what was written.
  * @throws WriteBackError, ShopApiError
  */
-export async function writeBackToShopify(statement: OrderStatement, parts: Parts): Promise<readonly string[]> {
+export async function writeBackToShopify(
+  statement: OrderStatement,
+  parts: Parts,
+): Promise<readonly string[]> {
   const { api, options, signal } = parts;
   const { order, ...found } = await readOrder(statement.orderId, parts);
   const now = await readShopifyOrderNow(api, order, signal);
@@ -45,14 +62,24 @@ async function make(write: ShopifyWrite, orderId: string, parts: Parts): Promise
   const ownerId = `gid://shopify/Order/${orderId}`;
   switch (write.kind) {
     case 'metafields': {
-      const metafields = write.metafields.map((one) => ({ ownerId, namespace: metafieldNamespace, ...one }));
+      const metafields = write.metafields.map((one) => ({
+        ownerId,
+        namespace: metafieldNamespace,
+        ...one,
+      }));
       return await change(metafieldsSet, { metafields }, parts);
     }
     case 'fulfilment': {
       const { fulfillmentOrderId, lines } = write;
       const { notifyCustomer } = parts.options;
-      const lineItemsByFulfillmentOrder = [{ fulfillmentOrderId, fulfillmentOrderLineItems: lines }];
-      return await change(fulfillmentCreate, { fulfillment: { lineItemsByFulfillmentOrder, notifyCustomer } }, parts);
+      const lineItemsByFulfillmentOrder = [
+        { fulfillmentOrderId, fulfillmentOrderLineItems: lines },
+      ];
+      return await change(
+        fulfillmentCreate,
+        { fulfillment: { lineItemsByFulfillmentOrder, notifyCustomer } },
+        parts,
+      );
     }
     case 'tags':
       return await change(tagsChange[write.change], { id: ownerId, tags: [write.tag] }, parts);
@@ -63,14 +90,22 @@ async function make(write: ShopifyWrite, orderId: string, parts: Parts): Promise
 async function change(query: string, variables: object, { api, signal }: Parts): Promise<void> {
   const answer = answerSchema.safeParse(await api.graphql(query, variables, signal));
   const name = /^mutation (\w+)/.exec(query)?.[1] ?? 'mutation';
-  if (!answer.success) throw new ShopApiError('unreadable', `${name}: 200, but the answer is not that of the mutation`);
-  const messages = Object.values(answer.data).flatMap((payload) => payload.userErrors.map(({ message }) => message));
+  if (!answer.success)
+    throw new ShopApiError(
+      'unreadable',
+      `${name}: 200, but the answer is not that of the mutation`,
+    );
+  const messages = Object.values(answer.data).flatMap((payload) =>
+    payload.userErrors.map(({ message }) => message),
+  );
   // The order may have changed since it was read: the next try reads it again.
-  if (messages.length > 0) throw new WriteBackError('waits', `${name}: the shop refused it: ${messages.join('; ')}`);
+  if (messages.length > 0)
+    throw new WriteBackError('waits', `${name}: the shop refused it: ${messages.join('; ')}`);
 }
 
 function nameOf(write: ShopifyWrite): string {
-  if (write.kind === 'metafields') return `metafields ${write.metafields.map(({ key }) => key).join(', ')}`;
+  if (write.kind === 'metafields')
+    return `metafields ${write.metafields.map(({ key }) => key).join(', ')}`;
   return write.kind === 'fulfilment' ? 'fulfilment' : `${write.change} tag ${write.tag}`;
 }
 
@@ -95,8 +130,9 @@ const openStatuses: readonly string[] = ['OPEN', 'IN_PROGRESS'];
 const endedStatuses: readonly string[] = ['CLOSED', 'CANCELLED'];
 
 /**
- * The writes by which an order of Shopify comes to say what its result says. Pure. Only the rest of whole lines is fulfilled,
- * so pieces that people fulfilled stay as they are. A closed order is not changed.
+ * The writes by which an order of Shopify comes to say what its result says. Pure. Only the rest of
+ * whole lines is fulfilled, so pieces that people fulfilled stay as they are. A closed order is not
+ * changed.
  */
 function planWrites(
   statement: OrderStatement,
@@ -111,7 +147,10 @@ function planWrites(
   const left = new Map(order.lines.map(({ lineId, remaining }) => [lineId, remaining]));
   // The shop's order may have more pieces than are given.
   const more = new Map<string | null, number>(
-    given.map(({ lineId, pieces }) => [lineId, Math.max(0, (left.get(lineId) ?? 0) - (pieces ?? 0))]),
+    given.map(({ lineId, pieces }) => [
+      lineId,
+      Math.max(0, (left.get(lineId) ?? 0) - (pieces ?? 0)),
+    ]),
   );
   const oursOf = (line: FulfillmentOrder['lines'][number]): FulfillmentOrder['lines'] => {
     const over = more.get(line.lineId);
@@ -138,10 +177,15 @@ function planWrites(
   return { writes, withheld: whyWithheld(statement, order, blocked?.status) };
 }
 
-const wantedMetafields = (statement: OrderStatement, codesOf: readonly LineStatement[]): readonly Metafield[] => [
+const wantedMetafields = (
+  statement: OrderStatement,
+  codesOf: readonly LineStatement[],
+): readonly Metafield[] => [
   { key: 'state', type: 'single_line_text_field', value: statement.state },
   { key: 'result', type: 'json', value: resultJson(statement) },
-  ...(codesOf.length === 0 ? [] : [{ key: 'codes', type: 'json', value: codesJson(codesOf) } as const]),
+  ...(codesOf.length === 0
+    ? []
+    : [{ key: 'codes', type: 'json', value: codesJson(codesOf) } as const]),
 ];
 
 /** The shop may write JSON in another form than it was sent. */
@@ -166,12 +210,19 @@ function tagWrites({ lines }: OrderStatement, { tags }: ShopifyOrderNow): readon
     .map(({ tag, isWanted }) => ({ kind: 'tags', change: isWanted ? 'add' : 'remove', tag }));
 }
 
-function whyWithheld({ lines }: OrderStatement, { state, status }: ShopOrder, blocked: string | undefined) {
+function whyWithheld(
+  { lines }: OrderStatement,
+  { state, status }: ShopOrder,
+  blocked: string | undefined,
+) {
   if (!lines.some(({ stage }) => stage === 'done')) return null;
   if (state !== 'paid') return withheldUntilPaid(`is "${status}"`);
   if (blocked === undefined) return null;
   const problem = `a fulfilment order of the shop's order is ${blocked}`;
-  return new WriteBackError('waits', `${problem}: what was delivered is fulfilled when it is open again`);
+  return new WriteBackError(
+    'waits',
+    `${problem}: what was delivered is fulfilled when it is open again`,
+  );
 }
 
 /** The namespace belongs to the app alone: other apps can neither read nor change what is in it. */
@@ -191,7 +242,11 @@ interface FulfillmentOrder {
   readonly id: string;
   readonly status: string;
   /** `id` is not that of the order's line, which is `lineId`; null: it cannot be read. */
-  readonly lines: readonly { readonly id: string; readonly lineId: string | null; readonly remaining: number }[];
+  readonly lines: readonly {
+    readonly id: string;
+    readonly lineId: string | null;
+    readonly remaining: number;
+  }[];
 }
 
 const fulfillmentOrdersOnPage = 5;
@@ -229,25 +284,36 @@ const linesSchema = z.looseObject({ pageInfo, nodes: z.array(lineSchema) });
 const orderSchema = z.looseObject({
   order: z.looseObject({
     tags: z.array(z.string()),
-    metafields: z.looseObject({ nodes: z.array(z.looseObject({ key: z.string(), value: z.string() })) }),
+    metafields: z.looseObject({
+      nodes: z.array(z.looseObject({ key: z.string(), value: z.string() })),
+    }),
     fulfillmentOrders: z.looseObject({
       pageInfo,
       nodes: z.array(z.looseObject({ id: z.string(), status: z.string(), lineItems: linesSchema })),
     }),
   }),
 });
-const moreLinesSchema = z.looseObject({ fulfillmentOrder: z.looseObject({ lineItems: linesSchema }) });
+const moreLinesSchema = z.looseObject({
+  fulfillmentOrder: z.looseObject({ lineItems: linesSchema }),
+});
 
 type Lines = z.infer<typeof linesSchema>;
 
-/** Reads tags, metafields and everything that is still to be fulfilled of an order that was read. */
-async function readShopifyOrderNow(api: ShopifyApi, order: ShopOrder, signal: AbortSignal): Promise<ShopifyOrderNow> {
+/**
+ * Reads tags, metafields and everything that is still to be fulfilled of an order that was read.
+ */
+async function readShopifyOrderNow(
+  api: ShopifyApi,
+  order: ShopOrder,
+  signal: AbortSignal,
+): Promise<ShopifyOrderNow> {
   const id = `gid://shopify/Order/${order.orderId}`;
   const fulfillmentOrders: FulfillmentOrder[] = [];
   let pages = 0;
   const ask = async <T>(query: string, variables: object, schema: z.ZodType<T>): Promise<T> => {
     pages += 1;
-    if (pages > mostPages) throw unreadable(order.orderId, `has more than ${mostPages} pages of lines to fulfil`);
+    if (pages > mostPages)
+      throw unreadable(order.orderId, `has more than ${mostPages} pages of lines to fulfil`);
     const data = schema.safeParse(await api.graphql(query, variables, signal));
     if (data.success) return data.data;
     const [issue] = data.error.issues;
@@ -267,9 +333,15 @@ async function readShopifyOrderNow(api: ShopifyApi, order: ShopOrder, signal: Ab
     }));
   };
   for (let after: string | null = null; ; ) {
-    const page: z.infer<typeof orderSchema>['order'] = (await ask(orderQuery, { id, after }, orderSchema)).order;
+    const page: z.infer<typeof orderSchema>['order'] = (
+      await ask(orderQuery, { id, after }, orderSchema)
+    ).order;
     for (const node of page.fulfillmentOrders.nodes) {
-      fulfillmentOrders.push({ id: node.id, status: node.status, lines: await linesOf(node.id, node.lineItems) });
+      fulfillmentOrders.push({
+        id: node.id,
+        status: node.status,
+        lines: await linesOf(node.id, node.lineItems),
+      });
     }
     const { hasNextPage, endCursor } = page.fulfillmentOrders.pageInfo;
     after = endCursor;

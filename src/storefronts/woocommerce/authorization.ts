@@ -4,8 +4,9 @@ import type { Clock } from '../../core/clock.ts';
 import type { WooCommerceRest } from './settings.ts';
 
 /**
- * The `Authorization` of a call. WooCommerce takes the keys themselves over TLS only. Over plain http, which is allowed on this
- * machine, it wants OAuth 1.0a without a token: a signature for the address in its settings that holds once, within 15 minutes.
+ * The `Authorization` of a call. WooCommerce takes the keys themselves over TLS only. Over plain
+ * http, which is allowed on this machine, it wants OAuth 1.0a without a token: a signature for the
+ * address in its settings that holds once, within 15 minutes.
  */
 export function authorizationOf(
   { url, consumerKey, consumerSecret }: WooCommerceRest,
@@ -33,4 +34,7 @@ export function authorizationOf(
 
 /** RFC 3986. */
 const encoded = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );

@@ -3,16 +3,26 @@ import type { OrderNote } from './order-fields.ts';
 
 interface NotePost {
   readonly isForCustomer: boolean;
-  /** `announced`: the order names it, and its post did not begin. `begun`: the shop may have it. `posted`: it has or had it. */
+  /**
+   * `announced`: the order names it, and its post did not begin. `begun`: the shop may have it.
+   * `posted`: it has or had it.
+   */
   readonly state: 'announced' | 'begun' | 'posted';
-  /** Since when, by the clock of the machine, which nobody can set; with another boot id nothing is known of that. */
+  /**
+   * Since when, by the clock of the machine, which nobody can set; with another boot id nothing is
+   * known of that.
+   */
   readonly sinceMono: number;
   readonly bootId: string | null;
-  /** How often a post of it had begun and did not appear. Each time it is waited for twice as long: it may be mailed each time. */
+  /**
+   * How often a post of it had begun and did not appear. Each time it is waited for twice as long:
+   * it may be mailed each time.
+   */
   readonly lost?: number;
 }
 
-const waitMs = ({ lost = 0 }: NotePost, lostAfterMs: number): number => lostAfterMs * 2 ** Math.min(lost, 8);
+const waitMs = ({ lost = 0 }: NotePost, lostAfterMs: number): number =>
+  lostAfterMs * 2 ** Math.min(lost, 8);
 
 interface NotePostsDeps {
   readonly clock: Pick<Clock, 'monoMs' | 'bootId'>;
@@ -21,9 +31,10 @@ interface NotePostsDeps {
 }
 
 /**
- * The notes of one order that were posted, by each of their markers, as the outbox knows them. A note cannot be posted so that a
- * second post does nothing. So the outbox has the begin of each post before its call, and its end after it: only a note whose
- * post had begun may stand in the order although nobody knows.
+ * The notes of one order that were posted, by each of their markers, as the outbox knows them. A
+ * note cannot be posted so that a second post does nothing. So the outbox has the begin of each
+ * post before its call, and its end after it: only a note whose post had begun may stand in the
+ * order although nobody knows.
  */
 export class NotePosts {
   readonly #deps: NotePostsDeps;
@@ -57,24 +68,41 @@ export class NotePosts {
     return new Set(posted.map(({ sinceMono }) => sinceMono)).size;
   }
 
-  async set({ markers, isForCustomer }: Pick<OrderNote, 'markers' | 'isForCustomer'>, state: NotePost['state']) {
+  async set(
+    { markers, isForCustomer }: Pick<OrderNote, 'markers' | 'isForCustomer'>,
+    state: NotePost['state'],
+  ) {
     const post = this.#post(isForCustomer, state);
-    const posts = markers.map((marker) => [marker, { ...this.#posts.get(marker), ...post }] as const);
+    const posts = markers.map(
+      (marker) => [marker, { ...this.#posts.get(marker), ...post }] as const,
+    );
     await this.#keep([...this.#posts, ...posts]);
   }
 
-  /** In how many ms the posts of these that began do not appear any more, where the first one is lost after `lostAfterMs`. */
+  /**
+   * In how many ms the posts of these that began do not appear any more, where the first one is
+   * lost after `lostAfterMs`.
+   */
   settleInMs(markers: readonly string[], lostAfterMs: number): number {
-    const begun = markers.flatMap((marker) => this.#posts.get(marker) ?? []).filter(({ state }) => state === 'begun');
-    return Math.max(1, ...begun.map((post) => waitMs(post, lostAfterMs) - (this.#sinceMs(post) ?? 0)));
+    const begun = markers
+      .flatMap((marker) => this.#posts.get(marker) ?? [])
+      .filter(({ state }) => state === 'begun');
+    return Math.max(
+      1,
+      ...begun.map((post) => waitMs(post, lostAfterMs) - (this.#sinceMs(post) ?? 0)),
+    );
   }
 
   /**
-   * Compares with the notes that the order has. A note that it shows was posted. A note that it announces without showing it,
-   * and of which nothing is known, may have been begun just now. A note that began long ago and is not shown was never posted.
+   * Compares with the notes that the order has. A note that it shows was posted. A note that it
+   * announces without showing it, and of which nothing is known, may have been begun just now. A
+   * note that began long ago and is not shown was never posted.
    * @param found `shown`: the markers of its notes; `announced`: those that the order names
    */
-  async compare(found: { shown: ReadonlySet<string>; announced: readonly string[] }, lostAfterMs: number) {
+  async compare(
+    found: { shown: ReadonlySet<string>; announced: readonly string[] },
+    lostAfterMs: number,
+  ) {
     const stateNow = (marker: string): NotePost => {
       const post = this.#posts.get(marker) ?? this.#post(true, 'begun');
       if (found.shown.has(marker)) return { ...post, state: 'posted' };
@@ -96,7 +124,9 @@ export class NotePosts {
 
   #sinceMs({ bootId, sinceMono }: NotePost): number | null {
     const { clock } = this.#deps;
-    return bootId === (clock.bootId ?? null) && sinceMono <= clock.monoMs() ? clock.monoMs() - sinceMono : null;
+    return bootId === (clock.bootId ?? null) && sinceMono <= clock.monoMs()
+      ? clock.monoMs() - sinceMono
+      : null;
   }
 
   async #keep(posts: Iterable<readonly [string, NotePost]>): Promise<void> {

@@ -3,7 +3,13 @@ import { hash } from 'node:crypto';
 import { messageText } from '../../core/message-text.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { labelledFields } from '../../core/answers/unit-fields.ts';
-import { codesJson, type LineStatement, type OrderStatement, resultJson, saysPaid } from '../shop/order-statement.ts';
+import {
+  codesJson,
+  type LineStatement,
+  type OrderStatement,
+  resultJson,
+  saysPaid,
+} from '../shop/order-statement.ts';
 import { type Fields, isObject, listOf } from '../shop/payload-values.ts';
 import { nobodyMailed } from '../shop/platform.ts';
 import type { ShopOrder } from '../shop/shop-order.ts';
@@ -35,7 +41,10 @@ interface LineNow {
   readonly fields: FieldValues;
 }
 
-/** The fields that write-back uses. The shop itself shows nobody the fields that begin with an underscore. */
+/**
+ * The fields that write-back uses. The shop itself shows nobody the fields that begin with an
+ * underscore.
+ */
 export const fieldKeys = {
   state: '_order_sync_state',
   result: '_order_sync_result',
@@ -49,7 +58,11 @@ export function orderNow(value: unknown, order: ShopOrder): OrderNow {
   const document = isObject(value) ? value : {};
   const items = (listOf(document['line_items']) ?? []).filter(isObject);
   const lineOf = (item: Fields): LineNow => {
-    const texts = { name: textOf(item['name']), sku: textOf(item['sku']), quantity: textOf(item['quantity']) };
+    const texts = {
+      name: textOf(item['name']),
+      sku: textOf(item['sku']),
+      quantity: textOf(item['quantity']),
+    };
     return { ...texts, fields: valuesOf(item['meta_data']) };
   };
   const lines = new Map(items.map((item) => [String(item['id']), lineOf(item)]));
@@ -58,12 +71,18 @@ export function orderNow(value: unknown, order: ShopOrder): OrderNow {
   const lacksEmail = isObject(billing) && textOf(billing['email']).trim() === '';
   const fields = valuesOf(document['meta_data']);
   const total = textOf(document['total']);
-  const refunded = (listOf(document['refunds']) ?? []).filter(isObject).map((refund) => Number(refund['total']));
-  const isRefundedWhole = refunded.length > 0 && refunded.reduce((sum, one) => sum + one, Number(total)) < 0.005;
+  const refunded = (listOf(document['refunds']) ?? [])
+    .filter(isObject)
+    .map((refund) => Number(refund['total']));
+  const isRefundedWhole =
+    refunded.length > 0 && refunded.reduce((sum, one) => sum + one, Number(total)) < 0.005;
   return { order, total, fields, lines, zoneMs, lacksEmail, isRefundedWhole };
 }
 
-/** Both times of an order have no zone: the first is in the zone of the shop. 0: they cannot be read. */
+/**
+ * Both times of an order have no zone: the first is in the zone of the shop. 0: they cannot be
+ * read.
+ */
 function zoneOf(local: string, gmt: string): number {
   const zoneMs = Date.parse(`${local}Z`) - Date.parse(`${gmt}Z`);
   return Math.abs(zoneMs) <= 14 * 3_600_000 ? zoneMs : 0;
@@ -76,7 +95,10 @@ function valuesOf(entries: unknown): FieldValues {
   for (const entry of (listOf(entries) ?? []).filter(isObject)) {
     const { key, value } = entry;
     if (typeof key !== 'string') continue;
-    values.set(key, [...(values.get(key) ?? []), typeof value === 'string' ? value : JSON.stringify(value)]);
+    values.set(key, [
+      ...(values.get(key) ?? []),
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]);
   }
   return values;
 }
@@ -84,7 +106,10 @@ function valuesOf(entries: unknown): FieldValues {
 export const resultIn = (order: Fields): string | null =>
   valuesOf(order['meta_data']).get(fieldKeys.result)?.[0] ?? null;
 
-export function missingFields(wanted: readonly OrderField[], now: FieldValues): readonly OrderField[] {
+export function missingFields(
+  wanted: readonly OrderField[],
+  now: FieldValues,
+): readonly OrderField[] {
   return wanted.filter(({ key, value }) => {
     const [first, ...others] = now.get(key) ?? [];
     return first !== value || others.length > 0;
@@ -101,9 +126,15 @@ export const resultFields = (statement: OrderStatement): readonly OrderField[] =
 export const codesField = (given: readonly LineStatement[]): readonly OrderField[] =>
   given.length === 0 ? [] : [{ key: fieldKeys.codes, value: codesJson(given) }];
 
-export function lineFields(line: LineStatement, withCodes: boolean, now: OrderNow): readonly OrderField[] {
+export function lineFields(
+  line: LineStatement,
+  withCodes: boolean,
+  now: OrderNow,
+): readonly OrderField[] {
   const texts = line.units.map((unit) =>
-    shownFields(unit, now).map(({ name, label, value }) => (name === 'code' ? value : `${label}: ${value}`)),
+    shownFields(unit, now).map(({ name, label, value }) =>
+      name === 'code' ? value : `${label}: ${value}`,
+    ),
   );
   const value = texts.map((fields) => fields.join(', ')).join('\n');
   const codes = withCodes && texts.length > 0 ? [{ key: fieldKeys.lineCodes, value }] : [];
@@ -112,13 +143,21 @@ export function lineFields(line: LineStatement, withCodes: boolean, now: OrderNo
 
 /** A time is shown as its day in the zone of the shop: customers in all languages read that. */
 function shownFields(unit: Unit, { zoneMs }: OrderNow): ReturnType<typeof labelledFields> {
-  const endMs = /^\d{4}-\d{2}-\d{2}T/.test(unit.expires_at ?? '') ? Date.parse(unit.expires_at ?? '') : Number.NaN;
+  const endMs = /^\d{4}-\d{2}-\d{2}T/.test(unit.expires_at ?? '')
+    ? Date.parse(unit.expires_at ?? '')
+    : Number.NaN;
   if (!Number.isFinite(endMs)) return labelledFields(unit);
-  return labelledFields({ ...unit, expires_at: new Date(endMs + zoneMs).toISOString().slice(0, 10) });
+  return labelledFields({
+    ...unit,
+    expires_at: new Date(endMs + zoneMs).toISOString().slice(0, 10),
+  });
 }
 
 export interface OrderNote {
-  /** Stand in its text. Each says one thing, and is the same whenever the same is said about the order. */
+  /**
+   * Stand in its text. Each says one thing, and is the same whenever the same is said about the
+   * order.
+   */
   readonly markers: readonly string[];
   /** HTML, as WordPress shows it. */
   readonly text: string;
@@ -134,7 +173,10 @@ interface Told {
   readonly isPosted: (marker: string) => boolean;
 }
 
-/** Says to the people of the shop, once each, what was delivered and what needs review; null: nothing is new. It has no codes. */
+/**
+ * Says to the people of the shop, once each, what was delivered and what needs review; null:
+ * nothing is new. It has no codes.
+ */
 export function privateNote(
   statement: OrderStatement,
   { given, inNotes, isPosted }: Told,
@@ -142,7 +184,9 @@ export function privateNote(
 ): OrderNote | null {
   const { source, orderId, flags, isSandbox } = statement;
   const markerOfFact = (fact: unknown): string => markerOf('private', statement, [fact]);
-  const lines = statement.lines.filter(({ stage, lineId }) => stage !== 'open' && !inNotes.includes(lineId));
+  const lines = statement.lines.filter(
+    ({ stage, lineId }) => stage !== 'open' && !inNotes.includes(lineId),
+  );
   const facts = lines.map((line) => {
     // Not the message: each try of the same thing may word it differently.
     const fact = [line.lineId, line.state, line.references, line.problem?.code ?? null];
@@ -152,7 +196,10 @@ export function privateNote(
   });
   const changes = flags.map(({ lineId, code, rule }) => {
     const head = code === nobodyMailed ? 'Needs review' : 'Changed in the shop';
-    return { fact: [lineId, code, rule], text: `${head}: ${lineName(lineId, now)}: ${shownMessage(rule)}.` };
+    return {
+      fact: [lineId, code, rule],
+      text: `${head}: ${lineName(lineId, now)}: ${shownMessage(rule)}.`,
+    };
   });
   const said = [...facts, ...changes]
     .map(({ fact, text }) => ({ marker: markerOfFact(fact), text }))
@@ -162,7 +209,11 @@ export function privateNote(
   const markers = said.map(({ marker }) => marker);
   const head = `order-sync${isSandbox ? ' (sandbox: nothing of this is real)' : ''}:`;
   const command = shownValue(`order-sync orders show ${orderId} --source ${source}`);
-  const text = [head, ...said.map((one) => one.text), `All of it: ${command}${markers.map(commentOf).join('')}`];
+  const text = [
+    head,
+    ...said.map((one) => one.text),
+    `All of it: ${command}${markers.map(commentOf).join('')}`,
+  ];
   return { markers, text: text.join('\n'), isForCustomer: false };
 }
 
@@ -185,15 +236,20 @@ function toldLine(
   whyNot: string | null,
 ): string {
   // Of a line that was not accepted only the shop knows the name.
-  const name = sku === '' ? lineName(lineId, now) : `${escaped(sku)} × ${pieces ?? '?'} (line ${lineId})`;
-  const under = references.length === 0 ? '' : `, ordered as ${references.slice(0, 5).map(escaped).join(', ')}`;
+  const name =
+    sku === '' ? lineName(lineId, now) : `${escaped(sku)} × ${pieces ?? '?'} (line ${lineId})`;
+  const under =
+    references.length === 0 ? '' : `, ordered as ${references.slice(0, 5).map(escaped).join(', ')}`;
   if (whyNot !== null) return `Bought, not given: ${name}${under}, because ${escaped(whyNot)}.`;
   if (stage === 'done') return `Delivered: ${name}${under}.`;
   const why = problem === null ? '' : `: ${shownMessage(problem.message)}`;
   return `Needs review: ${name}${under}, ${state}${why}.`;
 }
 
-/** WordPress keeps 65,535 bytes of a note. It mails a longer one all the same, and answers that it failed. */
+/**
+ * WordPress keeps 65,535 bytes of a note. It mails a longer one all the same, and answers that it
+ * failed.
+ */
 const longestNoteBytes = 48_000;
 const unitsOfPart = 20;
 
@@ -208,12 +264,19 @@ export function customerParts(line: LineStatement): readonly LineStatement[] {
 }
 
 /** Says that the customer was given the units of this part. */
-export function customerMarker(statement: OrderStatement, { boughtId, units, toppedUp }: LineStatement): string {
+export function customerMarker(
+  statement: OrderStatement,
+  { boughtId, units, toppedUp }: LineStatement,
+): string {
   return markerOf('customer', statement, [boughtId, units, toppedUp]);
 }
 
 /** Notes that give the customer the units of these parts: one, if it is not too long. */
-export function customerNotes(statement: OrderStatement, given: readonly LineStatement[], now: OrderNow) {
+export function customerNotes(
+  statement: OrderStatement,
+  given: readonly LineStatement[],
+  now: OrderNow,
+) {
   const notes: LineStatement[][] = [];
   let left = 0;
   for (const part of given) {
@@ -228,18 +291,31 @@ export function customerNotes(statement: OrderStatement, given: readonly LineSta
   return notes.map((parts) => customerNote(statement, parts, now));
 }
 
-/** Each value stands in a `code` element: elsewhere WordPress changes characters, for example two hyphens into a dash. */
-function customerNote(statement: OrderStatement, given: readonly LineStatement[], now: OrderNow): OrderNote {
+/**
+ * Each value stands in a `code` element: elsewhere WordPress changes characters, for example two
+ * hyphens into a dash.
+ */
+function customerNote(
+  statement: OrderStatement,
+  given: readonly LineStatement[],
+  now: OrderNow,
+): OrderNote {
   const markers = given.map((part) => customerMarker(statement, part));
   const parts = given.map(({ lineId, sku, pieces, units, toppedUp }, index) => {
     const title = `<strong>${escaped(now.lines.get(lineId)?.name ?? sku)} × ${pieces}</strong>`;
     const titles = given[index - 1]?.lineId === lineId ? [] : [title];
     const fields = units.flatMap((unit) => shownFields(unit, now));
     const rows = fields.map(({ label, value }) => `${label}: ${shownValue(value)}`);
-    return [...titles, ...rows, ...toppedUp.map((iccid) => `Topped up: ${shownValue(iccid)}`)].join('\n');
+    return [...titles, ...rows, ...toppedUp.map((iccid) => `Topped up: ${shownValue(iccid)}`)].join(
+      '\n',
+    );
   });
   const head = statement.isSandbox ? ['This is a test: none of these can be used.'] : [];
-  return { markers, text: [...head, ...parts].join('\n\n') + markers.map(commentOf).join(''), isForCustomer: true };
+  return {
+    markers,
+    text: [...head, ...parts].join('\n\n') + markers.map(commentOf).join(''),
+    isForCustomer: true,
+  };
 }
 
 /** A command in it can be copied. */
@@ -260,9 +336,15 @@ const entities: Readonly<Record<string, string>> = {
   '\\': '&#92;',
 };
 
-/** Older databases refuse characters of four bytes, for example emoji: the note would be mailed, and not be kept. */
+/**
+ * Older databases refuse characters of four bytes, for example emoji: the note would be mailed, and
+ * not be kept.
+ */
 const escaped = (text: string): string =>
-  text.replace(/[&<>"\\]|[\u{10000}-\u{10ffff}]/gu, (found) => entities[found] ?? `&#${found.codePointAt(0)};`);
+  text.replace(
+    /[&<>"\\]|[\u{10000}-\u{10ffff}]/gu,
+    (found) => entities[found] ?? `&#${found.codePointAt(0)};`,
+  );
 
 function markerOf(kind: string, { orderId }: OrderStatement, facts: readonly unknown[]): string {
   return hash('sha256', JSON.stringify([kind, orderId, facts]), 'hex').slice(0, 16);
@@ -276,8 +358,8 @@ export function markersIn(text: string): readonly string[] {
 }
 
 /**
- * The markers of the notes that were about to be posted: a field of the order has them before the first try. So a worker whose
- * disk was lost looks for these notes before it posts them again.
+ * The markers of the notes that were about to be posted: a field of the order has them before the
+ * first try. So a worker whose disk was lost looks for these notes before it posts them again.
  */
 export function readAnnouncedNotes(fields: FieldValues): readonly string[] {
   const texts = fields.get(fieldKeys.notes) ?? [];

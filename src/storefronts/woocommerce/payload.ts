@@ -25,9 +25,13 @@ import { resultIn } from './order-fields.ts';
 import type { WooCommerceShop } from './settings.ts';
 
 /**
- * Reads an order of the WooCommerce REST API v3 from its body alone, because only that is signed; webhooks deliver the same
- * form. The refunds are read apart: the order does not say which lines they are for.
+ * Reads an order of the WooCommerce REST API v3 from its body alone, because only that is signed;
+ * webhooks deliver the same form. The refunds are read apart: the order does not say which lines
+ * they are for.
  */
+const ofLegacyApi =
+  'must be an order of the REST API v3: set the API version of the webhook to "WP REST API Integration v3". It is one of the legacy API';
+
 export function readWooCommerceOrder(
   document: unknown,
   shop: Pick<WooCommerceShop, 'paidStatuses' | 'iccidField'>,
@@ -35,21 +39,21 @@ export function readWooCommerceOrder(
 ): OrderReading {
   const legacy = legacyOrder(document);
   if (legacy !== null) {
-    const must =
-      'must be an order of the REST API v3: set the API version of the webhook to "WP REST API Integration v3"';
-    const rule = `${must}. It is one of the legacy API`;
-    return { kind: 'unreadable', orderId: idOf(legacy['id']), modifiedMs: null, field: 'order', rule };
+    const orderId = idOf(legacy['id']);
+    return { kind: 'unreadable', orderId, modifiedMs: null, field: 'order', rule: ofLegacyApi };
   }
-  if (!looksLikeOrder(document, context, ['status', 'date_paid', 'date_paid_gmt']) || isSubscription(document)) {
-    return { kind: 'other' };
-  }
+  const isOrder = looksLikeOrder(document, context, ['status', 'date_paid', 'date_paid_gmt']);
+  if (!isOrder || isSubscription(document)) return { kind: 'other' };
   const orderId = idOf(document['id']);
   const { status } = document;
   const modifiedMs = shopTime(document['date_modified_gmt']) ?? shopTime(document['date_modified']);
-  if (orderId === null) return unreadableOrder(document, 'id', 'must be the id of the order', modifiedMs);
-  if (typeof status !== 'string') return unreadableOrder(document, 'status', 'must be a text', modifiedMs);
+  if (orderId === null)
+    return unreadableOrder(document, 'id', 'must be the id of the order', modifiedMs);
+  if (typeof status !== 'string')
+    return unreadableOrder(document, 'status', 'must be a text', modifiedMs);
   if (modifiedMs === null) return unreadableOrder(document, 'date_modified_gmt', 'must be a time');
-  const paidField = ['date_paid_gmt', 'date_paid'].find((field) => !isNoTime(document[field])) ?? 'date_paid_gmt';
+  const paidField =
+    ['date_paid_gmt', 'date_paid'].find((field) => !isNoTime(document[field])) ?? 'date_paid_gmt';
   const paidMs = shopTime(document[paidField]);
   const marks = namedTexts(document['meta_data'], 'key');
   const isTest = marks.some(isMarkOf(testMarks));
@@ -57,7 +61,8 @@ export function readWooCommerceOrder(
   const isPaidLater = paidLater.test(textOf(document['payment_method']));
   const shown = wooCommerceState(status, paidMs, shop.paidStatuses, isPaidLater);
   const state = shown === 'paid' && perhaps !== undefined ? 'unknown_status' : shown;
-  const why = paidMs === null ? 'without a date of payment' : `with the field ${perhaps?.join(': ')}`;
+  const why =
+    paidMs === null ? 'without a date of payment' : `with the field ${perhaps?.join(': ')}`;
   if (paidMs === null && !isNoTime(document[paidField]) && state !== 'closed') {
     return unreadableOrder(document, paidField, 'must be a time', modifiedMs);
   }
@@ -68,7 +73,10 @@ export function readWooCommerceOrder(
     paidMs,
     placedMs: shopTime(document['date_created_gmt']) ?? shopTime(document['date_created']),
     state: isTest ? ('test' as const) : state,
-    status: state === 'unknown_status' && (paidMs === null || perhaps !== undefined) ? `${status} ${why}` : status,
+    status:
+      state === 'unknown_status' && (paidMs === null || perhaps !== undefined)
+        ? `${status} ${why}`
+        : status,
     lacksPaidMs: shown === 'unknown_status' && paidMs === null,
     isDone: withoutPrefix(status) === 'completed',
     sites: [context.site, selfLink(document)].flatMap((address) => siteOf(address) ?? []),
@@ -85,10 +93,20 @@ export function readWooCommerceOrder(
 }
 
 /** Whoever knows the key of an order may see it. */
-const hashed = (value: unknown) => (typeof value === 'string' && value !== '' ? hash('sha256', value) : '');
+const hashed = (value: unknown) =>
+  typeof value === 'string' && value !== '' ? hash('sha256', value) : '';
 
-function saleKeyOf({ order_key: key, date_created_gmt: made, customer_id: customer, billing }: Fields): SaleKey {
-  return [hashed(key), hashed(made), hashed(idOf(customer) ?? (isObject(billing) ? billing['email'] : ''))];
+function saleKeyOf({
+  order_key: key,
+  date_created_gmt: made,
+  customer_id: customer,
+  billing,
+}: Fields): SaleKey {
+  return [
+    hashed(key),
+    hashed(made),
+    hashed(idOf(customer) ?? (isObject(billing) ? billing['email'] : '')),
+  ];
 }
 
 function readLine(item: Fields, refunded: number, iccidField: string): LineReading {
@@ -106,8 +124,11 @@ function readLine(item: Fields, refunded: number, iccidField: string): LineReadi
 const isNoTime = (value: unknown): boolean =>
   isNothing(value) || (typeof value === 'string' && value.startsWith('0000-00-00'));
 
-/** A subscription has the form of an order and is none: each of its renewals is an order of its own. */
-const isSubscription = (document: Fields): boolean => 'billing_period' in document && 'billing_interval' in document;
+/**
+ * A subscription has the form of an order and is none: each of its renewals is an order of its own.
+ */
+const isSubscription = (document: Fields): boolean =>
+  'billing_period' in document && 'billing_interval' in document;
 
 /** The order within a body of the legacy API; null: it is none. */
 function legacyOrder(document: unknown): Fields | null {
@@ -115,8 +136,19 @@ function legacyOrder(document: unknown): Fields | null {
   return isObject(order) && 'line_items' in order ? order : null;
 }
 
-/** Statuses of WooCommerce in which an order may be paid now or later; `paid_statuses` says which mean that it is. */
-const openStatuses = ['pending', 'processing', 'on-hold', 'completed', 'draft', 'auto-draft', 'checkout-draft'];
+/**
+ * Statuses of WooCommerce in which an order may be paid now or later; `paid_statuses` says which
+ * mean that it is.
+ */
+const openStatuses = [
+  'pending',
+  'processing',
+  'on-hold',
+  'completed',
+  'draft',
+  'auto-draft',
+  'checkout-draft',
+];
 /** Those in which the customer is not delivered anything more. Plugins add others. */
 const closedStatuses = ['cancelled', 'refunded', 'failed', 'trash'];
 
@@ -124,8 +156,9 @@ const closedStatuses = ['cancelled', 'refunded', 'failed', 'trash'];
 const withoutPrefix = (status: string): string => status.replace(/^wc-/, '');
 
 /**
- * Whether the state of an order lets it be bought. An order that is paid on delivery is `processing` without a date of payment,
- * so both a paid status and a date are needed. With another way of payment, people or plugins left the date out: nobody knows.
+ * Whether the state of an order lets it be bought. An order that is paid on delivery is
+ * `processing` without a date of payment, so both a paid status and a date are needed. With another
+ * way of payment, people or plugins left the date out: nobody knows.
  */
 function wooCommerceState(
   status: string,
@@ -145,8 +178,9 @@ function wooCommerceState(
 const paidLater = /(?:^|[_-])cod(?:$|[_-])|on[_-]?(?:delivery|pickup|collection)|cash/i;
 
 /**
- * How plugins mark a payment that was only tried: WooPayments, PayPal Payments, Mollie, Payment Plugins for Stripe and PayPal;
- * Klarna and those of SkyVerge (Square, Braintree, Authorize.Net) have an environment, and so has AngellEYE's PayPal; Mercado Pago.
+ * How plugins mark a payment that was only tried: WooPayments, PayPal Payments, Mollie, Payment
+ * Plugins for Stripe and PayPal; Klarna and those of SkyVerge (Square, Braintree, Authorize.Net)
+ * have an environment, and so has AngellEYE's PayPal; Mercado Pago.
  */
 const testMarks = [
   {
@@ -177,12 +211,15 @@ function selfLink({ _links: links }: Fields): unknown {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * The refunded quantity of each line, from refunds of the WooCommerce REST API v3, whose lines have negative quantities.
- * Null when it is unclear: one of the order's refunds is missing or cannot be read, or a refund is an amount without a
- * line, which may stand for any line.
+ * The refunded quantity of each line, from refunds of the WooCommerce REST API v3, whose lines have
+ * negative quantities. Null when it is unclear: one of the order's refunds is missing or cannot be
+ * read, or a refund is an amount without a line, which may stand for any line.
  * @param named the refunds that the order itself names
  */
-function refundedOf(named: unknown, refunds: readonly unknown[] | null): ReadonlyMap<string, number> | null {
+function refundedOf(
+  named: unknown,
+  refunds: readonly unknown[] | null,
+): ReadonlyMap<string, number> | null {
   const quantities = new Map<string, number>();
   const list = listOf(named);
   if (list?.length === 0) return quantities;
@@ -206,7 +243,9 @@ const refundId = (refund: unknown): string | null => (isObject(refund) ? idOf(re
 
 /** Such a refund takes no line away. */
 function isOfShippingOrFee(refund: Fields): boolean {
-  return (listOf(refund['shipping_lines']) ?? []).length + (listOf(refund['fee_lines']) ?? []).length > 0;
+  return (
+    (listOf(refund['shipping_lines']) ?? []).length + (listOf(refund['fee_lines']) ?? []).length > 0
+  );
 }
 
 /** Null when line or quantity cannot be read. */
@@ -214,7 +253,8 @@ function refundedLine(item: Fields): { lineId: string; quantity: number } | null
   const { quantity } = item;
   const isNumber = typeof quantity === 'string' && /^-?\d{1,9}(?:\.\d{1,20})?$/.test(quantity);
   const lineIds = customTexts(item['meta_data'], 'key', '_refunded_item_id').map(idOf);
-  // The price of a line was refunded without its quantity: only a person knows whether the customer keeps it.
+  // The price of a line was refunded without its quantity: only a person knows whether the customer
+  // keeps it.
   if (!isNumber || Number(quantity) === 0 || lineIds.length !== 1) return null;
   const [lineId = null] = lineIds;
   return lineId === null ? null : { lineId, quantity: Math.abs(Number(quantity)) };

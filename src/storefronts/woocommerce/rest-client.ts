@@ -1,7 +1,14 @@
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { idOf, isObject, listOf } from '../shop/payload-values.ts';
-import type { ListedOrder, OrderList, OrderPage, ReadOrder, ShopApi, ShopChecks } from '../shop/shop-api.ts';
+import type {
+  ListedOrder,
+  OrderList,
+  OrderPage,
+  ReadOrder,
+  ShopApi,
+  ShopChecks,
+} from '../shop/shop-api.ts';
 import { checkOrderId, checkSince, listedOrder, ShopApiError } from '../shop/shop-api.ts';
 import type { ApiContext } from '../shop/platform.ts';
 import { PageSize, tooMuch } from '../shop/page-size.ts';
@@ -49,13 +56,21 @@ export class WooCommerceApi implements ShopApi {
   changedSince(sinceMs: number): OrderList {
     return listOrders(async (query, signal) => {
       const ask = async (size: number, more = {}) => ({
-        ...(await this.#get(ordersPath, { ...query, per_page: String(size), ...more }, signal, true)),
+        ...(await this.#get(
+          ordersPath,
+          { ...query, per_page: String(size), ...more },
+          signal,
+          true,
+        )),
         size,
       });
       const page = await this.#pages.read(ask, () => this.answers(signal));
       if (!(page instanceof ShopApiError)) return { ...page, failure: null };
       const light = ask(1, { _fields: 'id,date_modified_gmt,date_modified' });
-      return { ...(await orElse({ items: [{}], total: null, size: 1 }, tooMuch, light)), failure: page };
+      return {
+        ...(await orElse({ items: [{}], total: null, size: 1 }, tooMuch, light)),
+        failure: page,
+      };
     }, sinceMs);
   }
 
@@ -64,13 +79,27 @@ export class WooCommerceApi implements ShopApi {
     return await this.#get(ordersPath, { ...tomorrow, per_page: '1', _fields: 'id' }, signal);
   }
 
-  async newestResults(count: number, signal: AbortSignal): ReturnType<NonNullable<ShopApi['newestResults']>> {
-    const query = { orderby: 'modified', order: 'desc', per_page: String(count), _fields: 'id,meta_data' };
+  async newestResults(
+    count: number,
+    signal: AbortSignal,
+  ): ReturnType<NonNullable<ShopApi['newestResults']>> {
+    const query = {
+      orderby: 'modified',
+      order: 'desc',
+      per_page: String(count),
+      _fields: 'id,meta_data',
+    };
     const { items } = await this.#get(ordersPath, query, signal);
-    return items.filter(isObject).map((order) => ({ orderId: String(order['id']), result: resultIn(order) }));
+    return items
+      .filter(isObject)
+      .map((order) => ({ orderId: String(order['id']), result: resultIn(order) }));
   }
 
-  async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
+  async order(
+    orderId: string,
+    signal: AbortSignal,
+    { isBehind = false } = {},
+  ): Promise<ReadOrder | null> {
     const path = `${ordersPath}/${orderId}`;
     try {
       const value = await this.#call('GET', path, { signal, isBehind });
@@ -87,12 +116,20 @@ export class WooCommerceApi implements ShopApi {
   async #refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]> {
     const refunds: unknown[] = [];
     for (let page = 1; page <= maxRefundPages; page += 1) {
-      const query = { per_page: String(refundsPerPage), page: String(page), orderby: 'id', order: 'asc' };
+      const query = {
+        per_page: String(refundsPerPage),
+        page: String(page),
+        orderby: 'id',
+        order: 'asc',
+      };
       const { items } = await this.#get(`${ordersPath}/${orderId}/refunds`, query, signal);
       refunds.push(...items);
       if (items.length < refundsPerPage) return refunds;
     }
-    throw new ShopApiError('unreadable', `the order ${orderId} has more than ${refunds.length} refunds`);
+    throw new ShopApiError(
+      'unreadable',
+      `the order ${orderId} has more than ${refunds.length} refunds`,
+    );
   }
 
   async ownSkus(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
@@ -101,12 +138,16 @@ export class WooCommerceApi implements ShopApi {
     const asked = this.#get(`${basePath}/products`, query, signal);
     const { items } = await orElse<ItemPage>({ items: [], total: null }, notAllowed, asked);
     const products = items.filter(isObject);
-    return products.flatMap(({ sku, type }) => (String(type).endsWith('variation') ? [String(sku)] : []));
+    return products.flatMap(({ sku, type }) =>
+      String(type).endsWith('variation') ? [String(sku)] : [],
+    );
   }
 
   async webhooksTo(path: string, signal: AbortSignal): ReturnType<ShopChecks['webhooksTo']> {
     const { items } = await this.#get(`${basePath}/webhooks`, { per_page: '100' }, signal);
-    const ofOrders = items.filter(isObject).filter(({ topic }) => String(topic).startsWith('order.'));
+    const ofOrders = items
+      .filter(isObject)
+      .filter(({ topic }) => String(topic).startsWith('order.'));
     const webhooks = ofOrders.map((shown) => ({
       id: String(shown['id']),
       status: String(shown['status']),
@@ -122,10 +163,15 @@ export class WooCommerceApi implements ShopApi {
     return isObject(value) && value['status'] === 'active';
   }
 
-  async refundCounts(orderIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  async refundCounts(
+    orderIds: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, number>> {
     const query = { include: orderIds.join(','), per_page: '100', _fields: 'id,refunds' };
     const { items } = await this.#get(ordersPath, query, signal);
-    return new Map(items.filter(isObject).map(({ id, refunds }) => [String(id), listOf(refunds)?.length ?? 0]));
+    return new Map(
+      items.filter(isObject).map(({ id, refunds }) => [String(id), listOf(refunds)?.length ?? 0]),
+    );
   }
 
   async mailsNotes(signal: AbortSignal): Promise<boolean> {
@@ -147,10 +193,16 @@ export class WooCommerceApi implements ShopApi {
     return listIn(await this.#call('GET', path, { signal, isBehind: true }), path);
   }
 
-  /** Changes what `body` names, and nothing else. Returns the order as it is then. May be repeated. */
+  /**
+   * Changes what `body` names, and nothing else. Returns the order as it is then. May be repeated.
+   */
   async updateOrder(orderId: string, body: OrderChange, signal: AbortSignal): Promise<unknown> {
     const path = `${ordersPath}/${orderId}`;
-    const value = await this.#call('PUT', path, { body: withNumericIds(body), signal, isBehind: true });
+    const value = await this.#call('PUT', path, {
+      body: withNumericIds(body),
+      signal,
+      isBehind: true,
+    });
     checkOrderId(value, orderId, `PUT ${path}`);
     return value;
   }
@@ -176,13 +228,20 @@ export class WooCommerceApi implements ShopApi {
     isLarge = false,
   ): Promise<ItemPage> {
     const call = `${path}?${new URLSearchParams(query).toString()}`;
-    const { value, headers } = await this.#http.call({ method: 'GET', path: call, headers: {}, signal, isLarge });
+    const { value, headers } = await this.#http.call({
+      method: 'GET',
+      path: call,
+      headers: {},
+      signal,
+      isLarge,
+    });
     const total = headers['x-wp-total'] ?? '';
     return { items: listIn(value, path), total: /^\d{1,12}$/.test(total) ? Number(total) : null };
   }
 
   async #call(method: ShopCall['method'], path: string, options: CallOptions): Promise<unknown> {
-    const headers: Record<string, string> = options.body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers: Record<string, string> =
+      options.body === undefined ? {} : { 'content-type': 'application/json' };
     return (await this.#http.call({ method, path, headers, ...options })).value;
   }
 }
@@ -191,7 +250,11 @@ export class WooCommerceApi implements ShopApi {
 const notAllowed = ['unauthorized', 'refused', 'unreadable'] as const;
 
 /** The answer; `other` when the shop refuses it for one of these reasons. */
-async function orElse<T>(other: T, kinds: readonly ShopApiError['kind'][], answer: Promise<T>): Promise<T> {
+async function orElse<T>(
+  other: T,
+  kinds: readonly ShopApiError['kind'][],
+  answer: Promise<T>,
+): Promise<T> {
   return await answer.catch((error: unknown) => {
     if (error instanceof ShopApiError && kinds.includes(error.kind)) return other;
     throw error;
@@ -208,8 +271,13 @@ type CallOptions = Omit<ShopCall, 'method' | 'path' | 'headers'>;
 interface OrderChange {
   readonly status?: string;
   readonly meta_data?: readonly OrderField[];
-  /** `id`: of a line that the order has. An item without it would be added to the order, and bought. */
-  readonly line_items?: readonly { readonly id: string; readonly meta_data: readonly OrderField[] }[];
+  /**
+   * `id`: of a line that the order has. An item without it would be added to the order, and bought.
+   */
+  readonly line_items?: readonly {
+    readonly id: string;
+    readonly meta_data: readonly OrderField[];
+  }[];
 }
 
 /** JSON with the ids of lines as numbers, however large. */
@@ -228,16 +296,23 @@ type ItemPage = { readonly items: readonly unknown[]; readonly total: number | n
 /** `size`: how many were asked for. `failure`: why the shop does not show the only item. */
 type OrdersPage = ItemPage & { readonly size: number; readonly failure: ShopApiError | null };
 
-type GetPage = (query: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<OrdersPage>;
+type GetPage = (
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+) => Promise<OrdersPage>;
 
 /**
- * Continues by time, not by page number. When an order changes while the list is read, it moves to the end and all later
- * orders move up by one, so a numbered page would miss one of them. The shop's times are whole seconds, so within one
- * second the list continues by offset, with the last order of a page as the first of the next. If that order is not the
- * first, the list has changed, and this second is read again.
+ * Continues by time, not by page number. When an order changes while the list is read, it moves to
+ * the end and all later orders move up by one, so a numbered page would miss one of them. The
+ * shop's times are whole seconds, so within one second the list continues by offset, with the last
+ * order of a page as the first of the next. If that order is not the first, the list has changed,
+ * and this second is read again.
  */
 function listOrders(get: GetPage, sinceMs: number): OrderList {
-  /** The next page has the orders that were changed after this time: "after" excludes the second itself. */
+  /**
+   * The next page has the orders that were changed after this time: "after" excludes the second
+   * itself.
+   */
   let afterMs = Math.floor(sinceMs / 1000) * 1000 - 1000;
   let offset = 0;
   /** The id that the next page must begin with; null: any. */
@@ -251,7 +326,8 @@ function listOrders(get: GetPage, sinceMs: number): OrderList {
   };
   const advance = (orders: readonly ListedOrder[]): void => {
     const last = orders.at(-1);
-    // The last time of an unsorted page says nothing about the rest of the list, so that list continues by offset.
+    // The last time of an unsorted page says nothing about the rest of the list, so that list
+    // continues by offset.
     isInOrder &&= isSorted(orders);
     const nextMs = (last?.modifiedMs ?? 0) - 1000;
     if (isInOrder && nextMs > afterMs) return beginAfter(nextMs);
@@ -261,17 +337,21 @@ function listOrders(get: GetPage, sinceMs: number): OrderList {
   const nextPage = async (signal: AbortSignal): Promise<OrderPage> => {
     for (;;) {
       const { items, total, size, failure } = await get(queryFor(afterMs, offset), signal);
-      const orders = items.map((shown) => listedOrder(shown, ['date_modified_gmt', 'date_modified'], failure));
+      const orders = items.map((shown) =>
+        listedOrder(shown, ['date_modified_gmt', 'date_modified'], failure),
+      );
       checkSince(orders, sinceMs, ': modified_after needs WooCommerce 5.8');
       // A page that is empty again after a restart is the end, whatever total the shop claims.
       const isEnd = orders.length === 0 && restarts > 0;
       if (expectedFirst !== null && orders[0]?.id !== expectedFirst && !isEnd) {
         restarts += 1;
-        if (restarts > maxRestarts) throw new ShopApiError('changed', 'the list changes faster than it can be read');
+        if (restarts > maxRestarts)
+          throw new ShopApiError('changed', 'the list changes faster than it can be read');
         beginAfter(afterMs);
         continue;
       }
-      // Some shops put fewer orders on a page than requested, so the total counts where the shop gives one.
+      // Some shops put fewer orders on a page than requested, so the total counts where the shop
+      // gives one.
       const isEndByTotal = total === null || offset + orders.length >= total;
       const isLast = orders.length === 0 || (orders.length < size && isEndByTotal);
       if (!isLast) advance(orders);
@@ -282,7 +362,8 @@ function listOrders(get: GetPage, sinceMs: number): OrderList {
 }
 
 const queryFor = (afterMs: number, offset: number): Record<string, string> => ({
-  // Without a zone: WordPress converts a time that has one to the shop's own zone, but then compares it with GMT.
+  // Without a zone: WordPress converts a time that has one to the shop's own zone, but then
+  // compares it with GMT.
   modified_after: new Date(afterMs).toISOString().slice(0, 19),
   dates_are_gmt: 'true',
   orderby: 'modified',

@@ -15,7 +15,9 @@ const writeBack = keysOf({
   status: z
     .enum(['completed', 'keep'])
     .default('completed')
-    .describe('`completed`: an order gets this status when every line of it is ours and delivered. `keep`: never.'),
+    .describe(
+      '`completed`: an order gets this status when every line of it is ours and delivered. `keep`: never.',
+    ),
   deliver_codes: z
     .enum(['off', 'note', 'meta'])
     .default('off')
@@ -39,11 +41,17 @@ const section = keysOf({
     'Writes results into the orders of the shop. Needs `rest`, with a key that may write. Unset: nothing is written.',
   ),
   paid_statuses: z
-    .array(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a status of WooCommerce, for example "processing"'))
+    .array(
+      z
+        .string()
+        .regex(/^[a-z0-9-]{1,40}$/, 'must be a status of WooCommerce, for example "processing"'),
+    )
     .min(1)
     .max(20)
     .default(['processing', 'completed'])
-    .describe('Statuses in which an order with a date of payment is bought. In any other, its unsent lines are held.'),
+    .describe(
+      'Statuses in which an order with a date of payment is bought. In any other, its unsent lines are held.',
+    ),
 });
 const list = shopList('woocommerce', 'WooCommerce', section);
 

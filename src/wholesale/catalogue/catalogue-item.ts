@@ -1,6 +1,18 @@
-import { isJsonList, isJsonObject, type ExactJsonObject, type ExactJson } from '../../core/exact-json.ts';
+import {
+  isJsonList,
+  isJsonObject,
+  type ExactJsonObject,
+  type ExactJson,
+} from '../../core/exact-json.ts';
 import type { ResultOf } from '../../core/operator/operator-command.ts';
-import { amountIn, countIn, currencyIn, firstAt, flagIn, textIn } from '../connector/answer-values.ts';
+import {
+  amountIn,
+  countIn,
+  currencyIn,
+  firstAt,
+  flagIn,
+  textIn,
+} from '../connector/answer-values.ts';
 import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 
 /** The wanted items that the catalogue has. */
@@ -23,13 +35,17 @@ function pricedIn(value: ExactJson, wire: CatalogueWire): readonly string[] {
   return currency === null ? [] : [currency];
 }
 
-/** Reads the three known forms: a map by currency, a list of pairs, one price beside its currency. */
+/**
+ * Reads the three known forms: a map by currency, a list of pairs, one price beside its currency.
+ */
 function currenciesOf(item: ExactJsonObject, wire: CatalogueWire): readonly string[] {
   const found = firstAt(item, wire.prices, (value): readonly string[] | null => {
     if (isJsonList(value)) return value.flatMap((entry) => pricedIn(entry, wire));
     if (!isJsonObject(value)) return null;
     const inMap = Object.entries(value).flatMap(([key, entry]) => {
-      const price = isJsonObject(entry) ? firstAt(entry, wire.price_amount, isAmount) : isAmount(entry);
+      const price = isJsonObject(entry)
+        ? firstAt(entry, wire.price_amount, isAmount)
+        : isAmount(entry);
       return price === null ? [] : (currencyIn(key) ?? []);
     });
     return [pricedIn(value, wire), inMap].find((currencies) => currencies.length > 0) ?? null;
@@ -43,7 +59,8 @@ export function itemKey(item: ExactJson, wire: CatalogueWire): string | null {
 }
 
 const isSellable = (item: ExactJsonObject, wire: CatalogueWire): boolean =>
-  (firstAt(item, wire.sellable, flagIn) ?? true) && !(firstAt(item, wire.website_only, flagIn) ?? false);
+  (firstAt(item, wire.sellable, flagIn) ?? true) &&
+  !(firstAt(item, wire.website_only, flagIn) ?? false);
 
 /** Reads an item with a key; without one it cannot be ordered. */
 export type ItemReader<T> = (key: string, element: ExactJson, wire: CatalogueWire) => T;
@@ -51,7 +68,12 @@ export type ItemReader<T> = (key: string, element: ExactJson, wire: CatalogueWir
 export const readProduct: ItemReader<Product> = (variant, element, wire) => {
   const item = isJsonObject(element) ? element : {};
   const maxQuantity = firstAt(item, wire.max_quantity, countIn);
-  return { variant, sellable: isSellable(item, wire), maxQuantity, currencies: currenciesOf(item, wire) };
+  return {
+    variant,
+    sellable: isSellable(item, wire),
+    maxQuantity,
+    currencies: currenciesOf(item, wire),
+  };
 };
 
 export const readDestination: ItemReader<Destination> = (destination) => ({ destination });
@@ -61,7 +83,9 @@ export const readPlan: ItemReader<Plan> = (plan, element, wire) => {
   return {
     plan,
     sellable: isSellable(item, wire),
-    daily: firstAt(item, wire.daily, flagIn) ?? firstAt(item, wire.type, textIn)?.toLowerCase() === 'daily',
+    daily:
+      firstAt(item, wire.daily, flagIn) ??
+      firstAt(item, wire.type, textIn)?.toLowerCase() === 'daily',
     minDays: firstAt(item, wire.min_days, countIn),
     maxDays: firstAt(item, wire.max_days, countIn),
     currencies: currenciesOf(item, wire),

@@ -33,7 +33,10 @@ export function readCataloguePage<T>(
   };
 }
 
-/** The result of one request. After a failed one the walk is where it was: the same page can be read again. */
+/**
+ * The result of one request. After a failed one the walk is where it was: the same page can be read
+ * again.
+ */
 export type WalkStep<T> =
   | { readonly kind: 'page'; readonly items: readonly T[] }
   | { readonly kind: 'failed'; readonly outcome: Outcome };
@@ -62,9 +65,10 @@ function withParameter(path: string, name: string, value: string): string {
 }
 
 /**
- * A catalogue list, read page by page. Each `read` is one HTTP request, because the caller takes a budget slot for
- * each. An item that comes again on a later page is omitted. The walk is done after the last page, after a page without
- * a new key (a server that ignores the page number sends the same page again), and at the limit of pages.
+ * A catalogue list, read page by page. Each `read` is one HTTP request, because the caller takes a
+ * budget slot for each. An item that comes again on a later page is omitted. The walk is done after
+ * the last page, after a page without a new key (a server that ignores the page number sends the
+ * same page again), and at the limit of pages.
  *
  * ```ts
  * const walk = client.products();
@@ -91,7 +95,9 @@ export class CatalogueWalk<T> {
         ? path
         : withParameter(path, paging.size_param, String(paging.size));
     this.#path =
-      paging.mode === 'page' ? withParameter(this.#start, paging.page_param, String(paging.first_page)) : this.#start;
+      paging.mode === 'page'
+        ? withParameter(this.#start, paging.page_param, String(paging.first_page))
+        : this.#start;
   }
 
   get done(): boolean {
@@ -123,7 +129,8 @@ export class CatalogueWalk<T> {
     const { paging } = this.#options;
     const announced = page.next !== null || (page.lastPage !== null && page.lastPage > this.#pages);
     if (paging.mode === 'off') {
-      if (announced) this.#incomplete = 'the answer names a next page, but catalogue.paging.mode is off';
+      if (announced)
+        this.#incomplete = 'the answer names a next page, but catalogue.paging.mode is off';
       return null;
     }
     if (fresh === 0) return null;
@@ -144,10 +151,12 @@ export class CatalogueWalk<T> {
   #namedPath(page: CataloguePage<T>): string | null {
     const { paging, origin, basePath } = this.#options;
     if (page.next === null) return null;
-    if (!/^(https?:|\/)/i.test(page.next)) return withParameter(this.#start, paging.token_param, page.next);
+    if (!/^(https?:|\/)/i.test(page.next))
+      return withParameter(this.#start, paging.token_param, page.next);
     const url = URL.canParse(page.next, origin) ? new URL(page.next, origin) : null;
     const below = url !== null && `${url.pathname}/`.startsWith(`${basePath}/`);
-    // Every request carries the API key: it must not go to another server because an answer names one.
+    // Every request carries the API key: it must not go to another server because an answer names
+    // one.
     if (url === null || url.origin !== origin || !below) {
       this.#incomplete = 'the answer names a next page outside the base address';
       return null;

@@ -12,10 +12,16 @@ const problem = (code: string, message: string): SkuVerdict => ({ kind: 'problem
 const unknown = (code: string, message: string): SkuVerdict => ({ kind: 'unknown', code, message });
 
 /**
- * Whether the supplier would sell this SKU, by what its catalogue says. The codes are those of Spec 7.
- * @param shopCurrency the balance that is charged where the SKU names none; null: that of each order, not checked
+ * Whether the supplier would sell this SKU, by what its catalogue says. The codes are those of Spec
+ * 7.
+ * @param shopCurrency the balance that is charged where the SKU names none; null: that of each
+ * order, not checked
  */
-export function checkSku(sku: Sku, shopCurrency: string | null, catalogue: CatalogueFacts): SkuVerdict {
+export function checkSku(
+  sku: Sku,
+  shopCurrency: string | null,
+  catalogue: CatalogueFacts,
+): SkuVerdict {
   const currency = sku.currency ?? shopCurrency;
   switch (sku.type) {
     case 'gift_card_order': {
@@ -28,16 +34,24 @@ export function checkSku(sku: Sku, shopCurrency: string | null, catalogue: Catal
     case 'esim_order': {
       const plan = catalogue.plans.find((it) => it.plan === sku.plan);
       if (plan !== undefined)
-        return checkPlan(sku.quantity, sku.days ?? null, plan) ?? checkCurrency(currency, plan, sku.plan);
+        return (
+          checkPlan(sku.quantity, sku.days ?? null, plan) ?? checkCurrency(currency, plan, sku.plan)
+        );
       if (catalogue.plansProblem !== null) return unknown('not_read', catalogue.plansProblem);
       return problem('invalid_plan', `no destination of the catalogue has a plan "${sku.plan}"`);
     }
     case 'esim_topup':
-      return unknown('per_esim', 'top-up plans depend on the eSIM, so the catalogue does not list them');
+      return unknown(
+        'per_esim',
+        'top-up plans depend on the eSIM, so the catalogue does not list them',
+      );
   }
 }
 
-function checkProduct(quantity: number, { variant, sellable, maxQuantity }: Product): SkuVerdict | null {
+function checkProduct(
+  quantity: number,
+  { variant, sellable, maxQuantity }: Product,
+): SkuVerdict | null {
   if (!sellable) return problem('not_api_sellable', `"${variant}" is sold on the website only`);
   if (maxQuantity === null || quantity <= maxQuantity) return null;
   const rule = `one piece buys ${quantity}, but one order may have at most ${maxQuantity} of "${variant}"`;
@@ -47,9 +61,13 @@ function checkProduct(quantity: number, { variant, sellable, maxQuantity }: Prod
 function checkPlan(quantity: number, days: number | null, facts: Plan): SkuVerdict | null {
   const { plan, sellable, daily, minDays, maxDays } = facts;
   if (!sellable) return problem('not_api_sellable', `"${plan}" cannot be ordered`);
-  if (daily && days === null) return problem('days_missing', `"${plan}" is sold by the day: set \`days\``);
+  if (daily && days === null)
+    return problem('days_missing', `"${plan}" is sold by the day: set \`days\``);
   if (!daily && days !== null) {
-    return unknown('days_not_daily', `the catalogue does not call "${plan}" a daily plan, but \`days\` is set`);
+    return unknown(
+      'days_not_daily',
+      `the catalogue does not call "${plan}" a daily plan, but \`days\` is set`,
+    );
   }
   if (quantity > orderLimits.esimQuantity) {
     const rule = `one piece buys ${quantity} eSIMs, but one order may have at most ${orderLimits.esimQuantity}`;
@@ -60,7 +78,14 @@ function checkPlan(quantity: number, days: number | null, facts: Plan): SkuVerdi
   return problem('days_out_of_range', `"${plan}" is sold for ${range} days, not for ${days}`);
 }
 
-function checkCurrency(currency: string | null, { currencies }: Product | Plan, name: string): SkuVerdict {
+function checkCurrency(
+  currency: string | null,
+  { currencies }: Product | Plan,
+  name: string,
+): SkuVerdict {
   if (currency === null || currencies.length === 0 || currencies.includes(currency)) return good;
-  return problem('currency_unavailable', `"${name}" has no price in ${currency}, only in ${currencies.join(', ')}`);
+  return problem(
+    'currency_unavailable',
+    `"${name}" has no price in ${currency}, only in ${currencies.join(', ')}`,
+  );
 }

@@ -1,11 +1,15 @@
 import { type ExactJson, isJsonList, isJsonObject } from '../../core/exact-json.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 
-/** The value at a dotted path such as `order.total`; `$` is the value itself. Undefined when there is none. */
+/**
+ * The value at a dotted path such as `order.total`; `$` is the value itself. Undefined when there
+ * is none.
+ */
 export function valueAt(value: ExactJson, path: string): ExactJson | undefined {
   if (path === '$') return value;
   // Most paths are one name, and an answer is asked for hundreds of them.
-  if (!path.includes('.')) return isJsonObject(value) && Object.hasOwn(value, path) ? value[path] : undefined;
+  if (!path.includes('.'))
+    return isJsonObject(value) && Object.hasOwn(value, path) ? value[path] : undefined;
   let current: ExactJson | undefined = value;
   for (const key of path.split('.')) {
     if (!isJsonObject(current) || !Object.hasOwn(current, key)) return undefined;
@@ -14,7 +18,10 @@ export function valueAt(value: ExactJson, path: string): ExactJson | undefined {
   return current;
 }
 
-/** What `accept` makes of the first candidate path whose value it accepts; null when it accepts none. */
+/**
+ * What `accept` makes of the first candidate path whose value it accepts; null when it accepts
+ * none.
+ */
 export function firstAt<T>(
   value: ExactJson,
   candidates: readonly string[],
@@ -40,7 +47,9 @@ function matching(value: ExactJson, form: RegExp): string | null {
   return form.test(text) ? text : null;
 }
 
-/** A text in the form in which values are compared: 12.0 is 12, and capital letters are small ones. */
+/**
+ * A text in the form in which values are compared: 12.0 is 12, and capital letters are small ones.
+ */
 function comparable(text: string): string {
   return text
     .trim()
@@ -49,14 +58,19 @@ function comparable(text: string): string {
     .replace(/^(\d+)\.0+$/, '$1');
 }
 
-/** Whether two texts have the same value: suppliers change the case of an id, or write a number as 12.0. */
+/**
+ * Whether two texts have the same value: suppliers change the case of an id, or write a number as
+ * 12.0.
+ */
 export function isSameText(shown: string, expected: string): boolean {
   return comparable(shown) === comparable(expected);
 }
 
 /** A number as a plain decimal; null for anything else. Not for money. */
 export function numberIn(value: ExactJson): number | null {
-  return typeof value === 'string' && /^\d{1,15}(\.\d{1,15})?$/.test(value.trim()) ? Number(value) : null;
+  return typeof value === 'string' && /^\d{1,15}(\.\d{1,15})?$/.test(value.trim())
+    ? Number(value)
+    : null;
 }
 
 export function listIn(value: ExactJson): readonly ExactJson[] | null {
@@ -77,8 +91,9 @@ export function flagIn(value: ExactJson): boolean | null {
 }
 
 /**
- * A decimal amount, with its last `minorDigits` digits behind the point: 1999 with 2 digits is 19.99. It stays text,
- * because money never becomes a float. Null for an exponent, a currency sign or grouped digits.
+ * A decimal amount, with its last `minorDigits` digits behind the point: 1999 with 2 digits is
+ * 19.99. It stays text, because money never becomes a float. Null for an exponent, a currency sign
+ * or grouped digits.
  */
 export function amountIn(value: ExactJson, minorDigits: number): string | null {
   const decimal = typeof value === 'string' ? value.trim() : '';
@@ -95,7 +110,10 @@ export function currencyIn(value: ExactJson): string | null {
   return matching(value, /^[A-Za-z]{3}$/)?.toUpperCase() ?? null;
 }
 
-/** An ICCID of 18 to 22 digits; null for the placeholders that some suppliers show while an eSIM is pending. */
+/**
+ * An ICCID of 18 to 22 digits; null for the placeholders that some suppliers show while an eSIM is
+ * pending.
+ */
 export function iccidIn(value: ExactJson): string | null {
   // Read as bytes from the card, an ICCID of 19 digits has a padding F.
   return matching(value, /^\d{18,22}F?$/i)?.replace(/F$/i, '') ?? null;
@@ -118,7 +136,8 @@ export const shownNames = 10;
 export const shownName = (name: string): string =>
   /^[a-z][A-Za-z]{0,39}(_[A-Za-z]{1,39}){0,5}$/.test(name) ? name : '(another)';
 
-const textOf = (value: ExactJson): string => (typeof value === 'string' ? value.trim() : JSON.stringify(value));
+const textOf = (value: ExactJson): string =>
+  typeof value === 'string' ? value.trim() : JSON.stringify(value);
 
 function isRead(value: ExactJson, read: readonly string[]): boolean {
   // Neither a flag nor an empty value is something that a customer could miss.
@@ -126,13 +145,16 @@ function isRead(value: ExactJson, read: readonly string[]): boolean {
   const text = textOf(value);
   if (['', '[]', '{}'].includes(text)) return true;
   return read.some(
-    (one) => one === text || (one.length >= 4 && text.includes(one)) || (text.length >= 4 && one.includes(text)),
+    (one) =>
+      one === text ||
+      (one.length >= 4 && text.includes(one)) ||
+      (text.length >= 4 && one.includes(text)),
   );
 }
 
 /**
- * The names of the fields of units that nothing was read from: a code may be in one of them, or its second part. Names only,
- * never values.
+ * The names of the fields of units that nothing was read from: a code may be in one of them, or its
+ * second part. Names only, never values.
  * @param known names that are looked at, or that its owner does not need
  */
 export function unreadFieldsOf(
@@ -142,11 +164,13 @@ export function unreadFieldsOf(
   const names = new Set<string>();
   for (const { element, unit } of elements) {
     if (!isJsonObject(element)) continue;
-    const values = unit === null ? [] : Object.values(unit).filter((value) => typeof value === 'string');
+    const values =
+      unit === null ? [] : Object.values(unit).filter((value) => typeof value === 'string');
     for (const [name, value] of Object.entries(element)) {
       if (names.size >= shownNames) return [...names];
       // A unit that is not delivered yet may have its field already.
-      const isKnown = known.ignored.includes(name) || (unit === null && known.candidates.includes(name));
+      const isKnown =
+        known.ignored.includes(name) || (unit === null && known.candidates.includes(name));
       if (!isKnown && !isRead(value, values)) names.add(shownName(name));
     }
   }

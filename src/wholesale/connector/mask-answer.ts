@@ -12,7 +12,10 @@ const longestValue = 200;
 export interface MaskedPart {
   readonly family: Family;
   readonly wire: AnswerWire;
-  /** The part of the answer that is the order: the whole answer, or an element of a list that a lookup found. */
+  /**
+   * The part of the answer that is the order: the whole answer, or an element of a list that a
+   * lookup found.
+   */
   readonly order: ExactJson;
   /** Values of the request, which an answer may repeat. */
   readonly known: readonly string[];
@@ -21,12 +24,16 @@ export interface MaskedPart {
 /** The form of a text, without its value. */
 function maskedText(text: string): string {
   const start = /^(LPA:1\$|1\$|https?:\/\/|data:image\/)/i.exec(text)?.[0] ?? '';
-  return start + text.slice(start.length, longestValue).replaceAll(/\p{L}/gu, 'A').replaceAll(/\p{N}/gu, '9');
+  return (
+    start +
+    text.slice(start.length, longestValue).replaceAll(/\p{L}/gu, 'A').replaceAll(/\p{N}/gu, '9')
+  );
 }
 
 /** A name that is surely no code: some APIs use codes as names. */
 function maskedName(name: string, known: ReadonlySet<string>): string {
-  const isWord = /^[A-Za-z_][A-Za-z_-]{0,38}\d{0,2}$/.test(name) && (/[a-z]/.test(name) || name.length <= 6);
+  const isWord =
+    /^[A-Za-z_][A-Za-z_-]{0,38}\d{0,2}$/.test(name) && (/[a-z]/.test(name) || name.length <= 6);
   return isWord || known.has(name) || /^\d{1,3}$/.test(name) ? name : maskedText(name);
 }
 
@@ -36,21 +43,31 @@ function textsOf(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }
 
-/** The values at which a mapping reads what is no code: the number, the reference, the status, the cost and its currency. */
+/**
+ * The values at which a mapping reads what is no code: the number, the reference, the status, the
+ * cost and its currency.
+ */
 function readValues({ order, family, wire }: MaskedPart): ReadonlySet<string> {
   const { number, reference, status, cost, currency, envelopes } = wire;
   const places = envelopes.flatMap((path) => valueAt(order, path) ?? []);
   const found = places.flatMap((place) =>
-    [number, reference, status, cost, currency].flatMap((paths) => paths.flatMap((path) => valueAt(place, path) ?? [])),
+    [number, reference, status, cost, currency].flatMap((paths) =>
+      paths.flatMap((path) => valueAt(place, path) ?? []),
+    ),
   );
-  const units = new Set(readAnswer(order, family, wire).units.flatMap((unit) => Object.values(unit)));
-  return new Set(found.filter((value) => typeof value === 'string').filter((value) => !units.has(value)));
+  const units = new Set(
+    readAnswer(order, family, wire).units.flatMap((unit) => Object.values(unit)),
+  );
+  return new Set(
+    found.filter((value) => typeof value === 'string').filter((value) => !units.has(value)),
+  );
 }
 
 /**
- * An answer with the form of its values instead of them, as JSON: letters as A, digits as 9. In clear are what is read as
- * number, reference, status, cost and currency outside of any list, words that the mapping knows, what the request said, and
- * code and message of an error (Spec 7). No code of a unit is in it, however wrong the mapping is about lists.
+ * An answer with the form of its values instead of them, as JSON: letters as A, digits as 9. In
+ * clear are what is read as number, reference, status, cost and currency outside of any list, words
+ * that the mapping knows, what the request said, and code and message of an error (Spec 7). No code
+ * of a unit is in it, however wrong the mapping is about lists.
  * @returns null for an answer that is too long to be kept
  */
 export function maskedAnswer(body: ExactJson, part: MaskedPart): string | null {
@@ -61,11 +78,15 @@ export function maskedAnswer(body: ExactJson, part: MaskedPart): string | null {
   const mask = (value: ExactJson, inOrder: boolean): ExactJson => {
     if (isJsonList(value)) return value.map((element) => mask(element, element === part.order));
     if (isJsonObject(value)) {
-      const fields = Object.entries(value).map(([name, inner]) => [maskedName(name, words), mask(inner, inOrder)]);
+      const fields = Object.entries(value).map(([name, inner]) => [
+        maskedName(name, words),
+        mask(inner, inOrder),
+      ]);
       return Object.fromEntries(fields);
     }
     if (typeof value !== 'string') return value;
-    const isClear = words.has(value) || known.has(value) || isPlaceholder(value) || (inOrder && clear.has(value));
+    const isClear =
+      words.has(value) || known.has(value) || isPlaceholder(value) || (inOrder && clear.has(value));
     return isClear ? value : maskedText(value);
   };
   const text = JSON.stringify(mask(body, !isJsonList(body)));

@@ -1,5 +1,10 @@
 import type { OrderAnswer, StatusClass } from '../../core/answers/order-answer.ts';
-import { type ExactJson, type ExactJsonObject, isJsonList, isJsonObject } from '../../core/exact-json.ts';
+import {
+  type ExactJson,
+  type ExactJsonObject,
+  isJsonList,
+  isJsonObject,
+} from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
 import type { Family } from '../../core/order/purchase.ts';
 import { amountIn, currencyIn, firstAt, isSameText, textIn, valueAt } from './answer-values.ts';
@@ -26,22 +31,34 @@ const plainWord = (word: string): string =>
     .toLowerCase()
     .replaceAll(/[\s-]+/g, '_');
 
-/** The class of a status word; `none` without a word and for a word that the mapping does not list. */
+/**
+ * The class of a status word; `none` without a word and for a word that the mapping does not list.
+ */
 function statusClassOf(status: string | null, wire: AnswerWire): StatusClass {
   if (status === null) return 'none';
   const word = plainWord(status);
-  return statusClasses.find((name) => wire.status_words[name].some((known) => plainWord(known) === word)) ?? 'none';
+  return (
+    statusClasses.find((name) =>
+      wire.status_words[name].some((known) => plainWord(known) === word),
+    ) ?? 'none'
+  );
 }
 
 function readUnits(order: ExactJson, family: Family, wire: AnswerWire): ReadUnits {
-  return family === 'gift_card' ? readCodeUnits(order, wire.codes) : readEsimUnits(order, wire.esims);
+  return family === 'gift_card'
+    ? readCodeUnits(order, wire.codes)
+    : readEsimUnits(order, wire.esims);
 }
 
 /**
- * The objects that may be the order, the likeliest first: the one with most of an order's fields, and among equals the
- * innermost, because a wrapper often has a status of its own.
+ * The objects that may be the order, the likeliest first: the one with most of an order's fields,
+ * and among equals the innermost, because a wrapper often has a status of its own.
  */
-export function orderObjectsIn(answer: ExactJson, family: Family, wire: AnswerWire): readonly ExactJsonObject[] {
+export function orderObjectsIn(
+  answer: ExactJson,
+  family: Family,
+  wire: AnswerWire,
+): readonly ExactJsonObject[] {
   const ranked: { object: ExactJsonObject; found: number; place: number }[] = [];
   wire.envelopes.forEach((path, place) => {
     const object = valueAt(answer, path);
@@ -55,14 +72,20 @@ export function orderObjectsIn(answer: ExactJson, family: Family, wire: AnswerWi
   return ranked.map((entry) => entry.object);
 }
 
-/** Every reference in an answer, the likeliest first: an API may keep ours and add a number of its own. */
+/**
+ * Every reference in an answer, the likeliest first: an API may keep ours and add a number of its
+ * own.
+ */
 function referencesIn(answer: ExactJson, family: Family, wire: AnswerWire): readonly string[] {
   return orderObjectsIn(answer, family, wire).flatMap((object) =>
     wire.reference.flatMap((path) => firstAt(object, [path], textIn) ?? []),
   );
 }
 
-/** The reference of another order, if the answer has references and `expected` is not one of them; else null. */
+/**
+ * The reference of another order, if the answer has references and `expected` is not one of them;
+ * else null.
+ */
 export function foreignReference(
   answer: ExactJson,
   family: Family,
@@ -75,17 +98,22 @@ export function foreignReference(
 }
 
 /** Null where the digits of its currency are not known: a wrong amount would be worse than none. */
-function costIn(shown: ExactJson, currency: string | null, { money_minor_digits: digits }: AnswerWire): string | null {
+function costIn(
+  shown: ExactJson,
+  currency: string | null,
+  { money_minor_digits: digits }: AnswerWire,
+): string | null {
   // Some write the currency beside the amount: USD 18.90.
-  const value = typeof shown === 'string' && currency !== null ? shown.replace(currency, '') : shown;
+  const value =
+    typeof shown === 'string' && currency !== null ? shown.replace(currency, '') : shown;
   if (typeof digits === 'number') return amountIn(value, digits);
   const own = digits[currency ?? 'other'] ?? digits['other'];
   return own === undefined ? null : amountIn(value, own);
 }
 
 /**
- * Reads a success answer through the mapping. A field that is not found is null: the specification shows no payload.
- * Never throws.
+ * Reads a success answer through the mapping. A field that is not found is null: the specification
+ * shows no payload. Never throws.
  */
 export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire): OrderAnswer {
   const objects = orderObjectsIn(answer, family, wire);
@@ -96,13 +124,16 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
     }
     return null;
   };
-  const statuses = objects.map((object) => firstAt(object, wire.status, textIn)).filter((status) => status !== null);
+  const statuses = objects
+    .map((object) => firstAt(object, wire.status, textIn))
+    .filter((status) => status !== null);
   // A refund counts also where a wrapper around the order says `success`.
   const refunded = statuses.find((status) => statusClassOf(status, wire) === 'refunded');
   const status = refunded ?? statuses[0] ?? null;
   const read = objects.map((object) => readUnits(object, family, wire));
   const delivered =
-    read.find(({ units }) => units.length > 0) ?? read.find(({ unreadFields }) => unreadFields.length > 0);
+    read.find(({ units }) => units.length > 0) ??
+    read.find(({ unreadFields }) => unreadFields.length > 0);
   const { units = [], unreadFields = [] } = delivered ?? {};
   const currency = first(wire.currency, currencyIn);
   return {
@@ -121,8 +152,9 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
 const listPlaces = ['$', 'data', 'orders', 'items', 'results', 'list', 'data.orders', 'data.items'];
 
 /**
- * Reads what a lookup found: one order, or a list with exactly one order that is ours. An empty list, or an object
- * without any field of an order, does not prove that there is no such order: only the error body of Spec 7 does.
+ * Reads what a lookup found: one order, or a list with exactly one order that is ours. An empty
+ * list, or an object without any field of an order, does not prove that there is no such order:
+ * only the error body of Spec 7 does.
  */
 export function readLookup(
   body: ExactJson,
@@ -136,7 +168,10 @@ export function readLookup(
   const why = whyUnrecognised(body, whole, 'lookup', wire);
   // The status beside a list is the one of the whole answer, not the one of an order.
   const isOrder =
-    whole.reference !== null || whole.orderNumber !== null || whole.units.length > 0 || list === undefined;
+    whole.reference !== null ||
+    whole.orderNumber !== null ||
+    whole.units.length > 0 ||
+    list === undefined;
   if (why === null && isOrder) {
     const foreign = foreignReference(body, family, expectReference, wire);
     if (foreign === null) return { kind: 'read', answer: whole, order: body };
@@ -148,10 +183,14 @@ export function readLookup(
   const inList = { ...wire, envelopes: ['$', ...wire.envelopes] };
   const ours = list.filter(
     (order) =>
-      expectReference !== null && referencesIn(order, family, inList).some((it) => isSameText(it, expectReference)),
+      expectReference !== null &&
+      referencesIn(order, family, inList).some((it) => isSameText(it, expectReference)),
   );
   const [order] = ours;
   if (order !== undefined && ours.length === 1)
     return { kind: 'read', answer: readAnswer(order, family, inList), order };
-  return { kind: 'unreadable', message: `a list of ${list.length} orders, ${ours.length} of them ours` };
+  return {
+    kind: 'unreadable',
+    message: `a list of ${list.length} orders, ${ours.length} of them ours`,
+  };
 }

@@ -1,9 +1,21 @@
 import { type ExactJson, isJsonList, isJsonObject } from '../../core/exact-json.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
-import { addressIn, firstAt, iccidIn, listIn, pictureIn, textIn, unreadFieldsOf, valueAt } from './answer-values.ts';
+import {
+  addressIn,
+  firstAt,
+  iccidIn,
+  listIn,
+  pictureIn,
+  textIn,
+  unreadFieldsOf,
+  valueAt,
+} from './answer-values.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
-/** The parts of an eSIM's activation code, `LPA:1$<SM-DP+ address>$<matching id>[$<OID>[$<confirmation flag>]]`. */
+/**
+ * The parts of an eSIM's activation code, `LPA:1$<SM-DP+ address>$<matching
+ * id>[$<OID>[$<confirmation flag>]]`.
+ */
 interface ActivationCode {
   readonly lpa: string | null;
   readonly smdp_address: string | null;
@@ -26,7 +38,10 @@ function smdpAddressIn(value: ExactJson): string | null {
 }
 
 /** Fills in what is missing: the code from its parts, or the parts from the code. */
-function completeActivationCode(known: ActivationCode, confirmationCode: string | null): ActivationCode {
+function completeActivationCode(
+  known: ActivationCode,
+  confirmationCode: string | null,
+): ActivationCode {
   if (known.lpa !== null) {
     const [, smdp = '', matching = ''] = known.lpa.split('$');
     return {
@@ -43,7 +58,10 @@ function completeActivationCode(known: ActivationCode, confirmationCode: string 
 
 type Field = Exclude<keyof Unit, 'status'>;
 
-/** A unit with the fields that were found; null without any, or without one that the mapping requires. */
+/**
+ * A unit with the fields that were found; null without any, or without one that the mapping
+ * requires.
+ */
 function unitOf(
   fields: Readonly<Partial<Record<Field, string | null>>>,
   status: string | null,
@@ -67,7 +85,9 @@ function pictureCode(code: string, type: string | null): string | null {
   if (type === null || !/^(image\/|code_image$|image$)/i.test(type)) return null;
   if (/^(data:|https?:)/i.test(code)) return pictureIn(code);
   const known = pictureKinds.find(([start]) => code.startsWith(start))?.[1];
-  const kind = /^image\/[a-z0-9.+-]+$/i.test(type) ? type.toLowerCase() : (known ?? 'application/octet-stream');
+  const kind = /^image\/[a-z0-9.+-]+$/i.test(type)
+    ? type.toLowerCase()
+    : (known ?? 'application/octet-stream');
   return `data:${kind};base64,${code}`;
 }
 
@@ -123,26 +143,43 @@ function esimUnit(element: ExactJson, wire: AnswerWire['esims']): Unit | null {
   );
 }
 
-/** The elements of a list. An element that has a list of its own counts as the elements of that one. */
+/**
+ * The elements of a list. An element that has a list of its own counts as the elements of that one.
+ */
 function elementsOf(value: ExactJson, lists: readonly string[]): readonly ExactJson[] {
   // A code has no line break: a text with several lines is a list of codes.
-  const elements = isJsonList(value) ? value : typeof value === 'string' ? value.split(/[\r\n]+/) : [value];
-  return elements.flatMap((element) => (isJsonObject(element) ? firstAt(element, lists, listIn) : null) ?? [element]);
+  const elements = isJsonList(value)
+    ? value
+    : typeof value === 'string'
+      ? value.split(/[\r\n]+/)
+      : [value];
+  return elements.flatMap(
+    (element) => (isJsonObject(element) ? firstAt(element, lists, listIn) : null) ?? [element],
+  );
 }
 
-/** The elements at a path in which `[]` stands for all elements of a list, or all values of an object. */
+/**
+ * The elements at a path in which `[]` stands for all elements of a list, or all values of an
+ * object.
+ */
 function elementsAt(value: ExactJson, [segment, ...rest]: readonly string[]): readonly ExactJson[] {
   if (segment === undefined) return isJsonList(value) ? value : [value];
   const inner = valueAt(value, segment.replace('[]', ''));
   if (inner === undefined || inner === null) return [];
-  const all = segment.endsWith('[]') ? (typeof inner === 'object' ? Object.values(inner) : []) : [inner];
+  const all = segment.endsWith('[]')
+    ? typeof inner === 'object'
+      ? Object.values(inner)
+      : []
+    : [inner];
   return all.flatMap((each) => elementsAt(each, rest));
 }
 
 /** Lists of units within the positions of an order. */
 function elementsOfPositions(value: ExactJson, lists: readonly string[]): readonly ExactJson[] {
   const positions = isJsonList(value) ? value : [value];
-  return positions.flatMap((position) => firstAt(position, lists, (list) => elementsOf(list, lists)) ?? []);
+  return positions.flatMap(
+    (position) => firstAt(position, lists, (list) => elementsOf(list, lists)) ?? [],
+  );
 }
 
 /** The units of an order, and the names of their fields that were not read. */
@@ -152,16 +189,25 @@ export interface ReadUnits {
 }
 
 type ReadElement = { readonly element: ExactJson; readonly unit: Unit | null };
-type UnitWire = Pick<AnswerWire['codes'], 'lists' | 'positions' | 'ignored'> & Readonly<Record<string, unknown>>;
+type UnitWire = Pick<AnswerWire['codes'], 'lists' | 'positions' | 'ignored'> &
+  Readonly<Record<string, unknown>>;
 
 /** The names under which a mapping looks for something. */
 function namesIn(wire: UnitWire): readonly string[] {
-  const paths = Object.values(wire).flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : []));
+  const paths = Object.values(wire).flatMap((value): readonly unknown[] =>
+    Array.isArray(value) ? value : [],
+  );
   return paths.flatMap((path) => (typeof path === 'string' ? (path.split('.')[0] ?? []) : []));
 }
 
-/** Reads the first list that has units; without any, the elements of every list are still looked at. */
-function unitsIn(order: ExactJson, wire: UnitWire, read: (element: ExactJson) => Unit | null): ReadUnits {
+/**
+ * Reads the first list that has units; without any, the elements of every list are still looked at.
+ */
+function unitsIn(
+  order: ExactJson,
+  wire: UnitWire,
+  read: (element: ExactJson) => Unit | null,
+): ReadUnits {
   const seen: ReadElement[] = [];
   const unitsOf = (elements: readonly ExactJson[]): readonly ReadElement[] | null => {
     const all = elements.map((element) => ({ element, unit: read(element) }));

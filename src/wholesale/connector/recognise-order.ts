@@ -1,5 +1,10 @@
 import type { OrderAnswer } from '../../core/answers/order-answer.ts';
-import { type ExactJson, isJsonList, isJsonObject, type ExactJsonObject } from '../../core/exact-json.ts';
+import {
+  type ExactJson,
+  isJsonList,
+  isJsonObject,
+  type ExactJsonObject,
+} from '../../core/exact-json.ts';
 import type { Operation } from '../../core/order/purchase.ts';
 import { flagIn, shownName, shownNames, valueAt } from './answer-values.ts';
 import type { AnswerWire } from './wire-answer.ts';
@@ -21,7 +26,9 @@ function saysSomething(value: ExactJson | undefined): boolean {
 }
 
 function objectsIn(body: ExactJson, wire: AnswerWire): readonly ExactJsonObject[] {
-  return [...new Set(['$', ...wire.envelopes])].map((path) => valueAt(body, path)).filter(isJsonObject);
+  return [...new Set(['$', ...wire.envelopes])]
+    .map((path) => valueAt(body, path))
+    .filter(isJsonObject);
 }
 
 const saysFailed = (object: ExactJsonObject): boolean =>
@@ -38,9 +45,10 @@ const hasError = (object: ExactJsonObject): boolean =>
 const isCancelled = (status: string | null | undefined): boolean => /^cancel/i.test(status ?? '');
 
 /**
- * Whether a status word tells about an order. A word for failure alone does not: APIs that answer errors with 200 write
- * `{"status": "error"}`. For a cancel the word `cancelled` is what was asked for. An order that a lookup finds counts as
- * bought, so there `{"status": "success", "data": null}` must not be an order.
+ * Whether a status word tells about an order. A word for failure alone does not: APIs that answer
+ * errors with 200 write `{"status": "error"}`. For a cancel the word `cancelled` is what was asked
+ * for. An order that a lookup finds counts as bought, so there `{"status": "success", "data":
+ * null}` must not be an order.
  */
 function hasStatus(answer: OrderAnswer, what: Operation | 'lookup'): boolean {
   if (what === 'lookup') return answer.statusClass === 'refunded';
@@ -48,23 +56,29 @@ function hasStatus(answer: OrderAnswer, what: Operation | 'lookup'): boolean {
   return answer.statusClass !== 'none';
 }
 
-/** Whether units tell about the order. The eSIM of a top-up or a cancel was named in the request: its state must show. */
+/**
+ * Whether units tell about the order. The eSIM of a top-up or a cancel was named in the request:
+ * its state must show.
+ */
 function hasUnits({ units }: OrderAnswer, what: Operation | 'lookup'): boolean {
   if (what === 'esim_topup') return false;
   return what === 'esim_cancel' ? units.some((unit) => isCancelled(unit.status)) : units.length > 0;
 }
 
-/** The names of the fields that came, so that a person can correct the mapping; never their values. */
+/**
+ * The names of the fields that came, so that a person can correct the mapping; never their values.
+ */
 function fieldsOf(body: ExactJson): string {
   const names = isJsonObject(body) ? Object.keys(body).slice(0, shownNames).map(shownName) : [];
   return names.length === 0 ? '' : `; its fields: ${[...new Set(names)].join(', ')}`;
 }
 
 /**
- * Why nothing of the order is recognised in a success; null when something is. Recognised is an answer that shows one of
- * these: a reference, an order number, a status word that the mapping knows, or units. A cost, a currency, a message and a
- * repeated product or quantity are no order: a price, a cart or a validation shows them, too. An answer that says of itself
- * that it failed is none, whatever else it shows; one with an error in another form needs more than a number, because
+ * Why nothing of the order is recognised in a success; null when something is. Recognised is an
+ * answer that shows one of these: a reference, an order number, a status word that the mapping
+ * knows, or units. A cost, a currency, a message and a repeated product or quantity are no order: a
+ * price, a cart or a validation shows them, too. An answer that says of itself that it failed is
+ * none, whatever else it shows; one with an error in another form needs more than a number, because
  * errors have numbers, too.
  */
 export function whyUnrecognised(
@@ -76,5 +90,7 @@ export function whyUnrecognised(
   if (saysItFailed(body, wire)) return failedAnswer;
   if (answer.reference !== null || hasStatus(answer, what) || hasUnits(answer, what)) return null;
   if (objectsIn(body, wire).some(hasError)) return 'a success with an error in another form';
-  return answer.orderNumber === null ? `a success in which nothing of an order is recognised${fieldsOf(body)}` : null;
+  return answer.orderNumber === null
+    ? `a success in which nothing of an order is recognised${fieldsOf(body)}`
+    : null;
 }

@@ -16,9 +16,10 @@ export interface RenderedCall {
 }
 
 /**
- * Renders the request of a spending call. Pure: the same purchase and mapping give the same bytes. The specification
- * names `reference`, `quantity` and `days` (Spec 2, 4); the other names come from the mapping. A cancel carries no
- * reference (Spec 7, retry rule 3). Fails with INVARIANT when the operation needs a field that is null.
+ * Renders the request of a spending call. Pure: the same purchase and mapping give the same bytes.
+ * The specification names `reference`, `quantity` and `days` (Spec 2, 4); the other names come from
+ * the mapping. A cancel carries no reference (Spec 7, retry rule 3). Fails with INVARIANT when the
+ * operation needs a field that is null.
  */
 export function renderRequest(purchase: ReferencedPurchase, wire: Wire): RenderedCall {
   const { operation, currency } = purchase;

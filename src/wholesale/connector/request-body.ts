@@ -20,7 +20,8 @@ function textsIn(
   path: readonly (string | number)[] = [],
 ): { text: string; path: Placeholder['path'] }[] {
   if (typeof tree === 'string') return [{ text: tree, path }];
-  if (Array.isArray(tree)) return tree.flatMap((inner: unknown, index) => textsIn(inner, [...path, index]));
+  if (Array.isArray(tree))
+    return tree.flatMap((inner: unknown, index) => textsIn(inner, [...path, index]));
   if (typeof tree !== 'object' || tree === null) return [];
   return Object.entries(tree).flatMap(([name, inner]) => textsIn(inner, [...path, name]));
 }
@@ -34,7 +35,11 @@ export function placeholdersIn(tree: unknown): readonly Placeholder[] {
 }
 
 /** What is wrong with one text of a body; null: nothing. */
-function problemOf(text: string, path: Placeholder['path'], known: readonly string[]): string | null {
+function problemOf(
+  text: string,
+  path: Placeholder['path'],
+  known: readonly string[],
+): string | null {
   const [, name] = wholeText.exec(text) ?? [];
   const all = known.map((one) => `{${one}}`).join(', ');
   if (name === undefined) {
@@ -49,8 +54,9 @@ function problemOf(text: string, path: Placeholder['path'], known: readonly stri
 }
 
 /**
- * The body of a request as it is sent, with placeholders for whole values: `{variant}`; `{variant|int}` as a JSON number,
- * `{quantity|text}` as text, `{currency|lower}` in small letters. A field of which the value is unknown is left out.
+ * The body of a request as it is sent, with placeholders for whole values: `{variant}`;
+ * `{variant|int}` as a JSON number, `{quantity|text}` as text, `{currency|lower}` in small letters.
+ * A field of which the value is unknown is left out.
  * @param required placeholders that must be in it, each once
  */
 export const bodyTree = (known: readonly string[], required: readonly string[]) =>
@@ -61,14 +67,18 @@ export const bodyTree = (known: readonly string[], required: readonly string[]) 
     }
     const found = placeholdersIn(tree).map(({ name }) => name);
     const missing = required.find((name) => found.filter((one) => one === name).length !== 1);
-    if (missing !== undefined) context.addIssue({ code: 'custom', message: `must have {${missing}} once` });
+    if (missing !== undefined)
+      context.addIssue({ code: 'custom', message: `must have {${missing}} once` });
   });
 
 function valueOf(text: string, values: RequestValues): Json {
   const [, name, form] = wholeText.exec(text) ?? [];
   if (name === undefined) return text;
   const value = values[name] ?? null;
-  assert((value !== null && value !== '') || name === 'days', `the request has a value for {${name}}`);
+  assert(
+    (value !== null && value !== '') || name === 'days',
+    `the request has a value for {${name}}`,
+  );
   if (value === null || form === undefined) return value;
   if (form !== 'int') return form === 'text' ? String(value) : String(value).toLowerCase();
   assert(/^\d{1,15}$/.test(String(value)), `"${value}" is a whole number, as {${name}|int} asks`);
@@ -81,9 +91,14 @@ export function renderBody(tree: Readonly<Record<string, Json>>, values: Request
     if (typeof inner === 'string') return valueOf(inner, values);
     if (Array.isArray(inner)) return inner.map(fill);
     if (typeof inner !== 'object' || inner === null) return inner;
-    const fields = Object.entries(inner).map(([name, value]): [string, Json] => [name, fill(value)]);
+    const fields = Object.entries(inner).map(([name, value]): [string, Json] => [
+      name,
+      fill(value),
+    ]);
     // A constant may be null; a placeholder without a value is no field.
-    return Object.fromEntries(fields.filter(([name, value]) => value !== null || inner[name] === null));
+    return Object.fromEntries(
+      fields.filter(([name, value]) => value !== null || inner[name] === null),
+    );
   };
   return JSON.stringify(fill(tree));
 }

@@ -6,13 +6,20 @@ import { candidates, lists, words } from './wire-parts.ts';
 /** A unit without one of these does not count as delivered. */
 const required = z.array(z.enum(unitFieldNames));
 
-/** Refuses a name that is in two of these lists: it would be read as two things, or as the one that is asked for first. */
+/**
+ * Refuses a name that is in two of these lists: it would be read as two things, or as the one that
+ * is asked for first.
+ */
 const readsOnce =
   <T>(listsOf: (section: T) => Readonly<Record<string, readonly string[]>>) =>
   (section: T, context: z.core.$RefinementCtx): void => {
-    const all = Object.entries(listsOf(section)).flatMap(([list, names]) => names.map((name) => ({ list, name })));
+    const all = Object.entries(listsOf(section)).flatMap(([list, names]) =>
+      names.map((name) => ({ list, name })),
+    );
     for (const { list, name } of all) {
-      const other = all.find((one) => one.list > list && one.name.toLowerCase() === name.toLowerCase());
+      const other = all.find(
+        (one) => one.list > list && one.name.toLowerCase() === name.toLowerCase(),
+      );
       if (other === undefined) continue;
       const message = `must not have "${name}" in \`${list}\` and in \`${other.list}\`: a list replaces its default, so write both`;
       context.addIssue({ code: 'custom', message });
@@ -65,7 +72,9 @@ const esims = z.strictObject({
   ),
   expires_at: candidates('expires_at expiresAt'),
   status: candidates('status state'),
-  /** Asked of the units of an eSIM order; the answer to a top-up or a cancel may only name its eSIM. */
+  /**
+   * Asked of the units of an eSIM order; the answer to a top-up or a cancel may only name its eSIM.
+   */
   required: required.default(['iccid', 'lpa']),
   ignored,
 });
@@ -77,8 +86,12 @@ const statusWords = z
     /** The only word that the specification gives (Spec 3). */
     refunded: words('refunded'),
     failed: words('failed cancelled canceled rejected error'),
-    done: words('completed complete delivered done fulfilled successful success issued active ready'),
-    pending: words('pending processing in_progress queued accepted authorized created paid pending_details'),
+    done: words(
+      'completed complete delivered done fulfilled successful success issued active ready',
+    ),
+    pending: words(
+      'pending processing in_progress queued accepted authorized created paid pending_details',
+    ),
   })
   .superRefine(readsOnce((classes) => classes));
 
@@ -91,11 +104,22 @@ export const answerWire = z
     reference: candidates('reference client_reference external_id'),
     status: candidates('status state'),
     cost: candidates('total cost amount price charged total.amount cost.amount price.amount'),
-    currency: candidates('currency balance currency_code total.currency cost.currency price.currency'),
-    /** How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is written 1250; or by currency. */
+    currency: candidates(
+      'currency balance currency_code total.currency cost.currency price.currency',
+    ),
+    /**
+     * How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is
+     * written 1250; or by currency.
+     */
     money_minor_digits: z
       .union(
-        [minorDigits, z.record(z.string().regex(/^([A-Z]{3}|other)$/, 'must be a currency or `other`'), minorDigits)],
+        [
+          minorDigits,
+          z.record(
+            z.string().regex(/^([A-Z]{3}|other)$/, 'must be a currency or `other`'),
+            minorDigits,
+          ),
+        ],
         'must be a number of digits, or a map such as { USD: 2, JPY: 0 }',
       )
       .default(0),
@@ -104,7 +128,13 @@ export const answerWire = z
     esims: esims.prefault({}),
   })
   .superRefine(
-    readsOnce(({ number, reference, status, cost, currency }) => ({ number, reference, status, cost, currency })),
+    readsOnce(({ number, reference, status, cost, currency }) => ({
+      number,
+      reference,
+      status,
+      cost,
+      currency,
+    })),
   );
 export type AnswerWire = z.output<typeof answerWire>;
 

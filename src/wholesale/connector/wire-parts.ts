@@ -10,16 +10,23 @@ export const givenPaths = {
 
 const placeholder = /\{([^{}]*)\}/g;
 
-/** A path below the base address, as a config may give it; it may contain these placeholders and no others. */
+/**
+ * A path below the base address, as a config may give it; it may contain these placeholders and no
+ * others.
+ */
 export function pathTemplate(...placeholders: readonly string[]) {
   const shown = placeholders.map((name) => `{${name}}`).join(', ');
   return z
     .string()
     .regex(/^\/(?!\/)[!-~]*$/, 'must start with a single "/" and have no spaces')
     .regex(/^[^#\\]*$/, 'must not contain "#" or "\\"')
-    .refine((path) => [...path.matchAll(placeholder)].every(([, name = '']) => placeholders.includes(name)), {
-      error: shown === '' ? 'must have no placeholder' : `may have no placeholder but ${shown}`,
-    });
+    .refine(
+      (path) =>
+        [...path.matchAll(placeholder)].every(([, name = '']) => placeholders.includes(name)),
+      {
+        error: shown === '' ? 'must have no placeholder' : `may have no placeholder but ${shown}`,
+      },
+    );
 }
 
 /** Whether a value can stand in a path. A value of only dots would be read as a step up or down. */
@@ -28,20 +35,29 @@ export function isPathPart(value: string): boolean {
 }
 
 /**
- * Puts values into a path template, percent-encoded: no value can add a path segment or a parameter. Fails with
- * INVARIANT on a value that is missing or that cannot stand in a path.
+ * Puts values into a path template, percent-encoded: no value can add a path segment or a
+ * parameter. Fails with INVARIANT on a value that is missing or that cannot stand in a path.
  */
 export function fillPath(template: string, values: Readonly<Record<string, string>>): string {
   return template.replaceAll(placeholder, (_whole, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    assert(value !== undefined && isPathPart(value), `"${value}" cannot stand for {${name}} in the path ${template}`);
+    assert(
+      value !== undefined && isPathPart(value),
+      `"${value}" cannot stand for {${name}} in the path ${template}`,
+    );
     return encodeURIComponent(value);
   });
 }
 
-const withoutPosition = [/^(?!(.*\.)?\d+(\.|$))/, 'must not have a position in a list: lists are read whole'] as const;
+const withoutPosition = [
+  /^(?!(.*\.)?\d+(\.|$))/,
+  'must not have a position in a list: lists are read whole',
+] as const;
 
-/** Where a value may be in an answer, best first, as dotted paths with spaces between; with an empty list it is never read. */
+/**
+ * Where a value may be in an answer, best first, as dotted paths with spaces between; with an empty
+ * list it is never read.
+ */
 export const candidates = (paths: string) =>
   z
     .array(
@@ -62,7 +78,11 @@ const placeOfList = z
   )
   .regex(...withoutPosition);
 
-/** The same for lists: `items[].codes` are the lists of all elements, and `codes[]` the values of an object. */
+/**
+ * The same for lists: `items[].codes` are the lists of all elements, and `codes[]` the values of an
+ * object.
+ */
 export const lists = (paths: string) => z.array(placeOfList).max(50).default(paths.split(' '));
 
-export const words = (defaults: string) => z.array(z.string().min(1).max(64)).max(100).default(defaults.split(' '));
+export const words = (defaults: string) =>
+  z.array(z.string().min(1).max(64)).max(100).default(defaults.split(' '));

@@ -9,9 +9,13 @@ import { pathTemplate } from './wire-parts.ts';
 const bought = ['reference', 'quantity', 'days', 'currency', 'balance'];
 
 /** A body with these values, each in a field of its name. */
-const named = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `{${name}}`]));
+const named = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, `{${name}}`]));
 
-/** Placing an order: method and path are given (Spec 4), and the names of reference, quantity and days (Spec 2). */
+/**
+ * Placing an order: method and path are given (Spec 4), and the names of reference, quantity and
+ * days (Spec 2).
+ */
 const order = (product: string, ...more: readonly string[]) =>
   z.strictObject({
     body: bodyTree([product, ...bought], ['reference', product, 'quantity', ...more]).default(
@@ -24,8 +28,13 @@ const esimOrder = order('plan', 'days');
 const namesOne =
   (wanted: readonly string[]) =>
   ({ path, body }: { readonly path: string; readonly body?: unknown }): boolean =>
-    wanted.some((name) => path.includes(`{${name}}`) || placeholdersIn(body).some((one) => one.name === name));
-const namesTheEsim = [namesOne(['iccid']), 'must name the eSIM, with {iccid} in path or body'] as const;
+    wanted.some(
+      (name) => path.includes(`{${name}}`) || placeholdersIn(body).some((one) => one.name === name),
+    );
+const namesTheEsim = [
+  namesOne(['iccid']),
+  'must name the eSIM, with {iccid} in path or body',
+] as const;
 
 const esimTopup = z
   .strictObject({
@@ -67,7 +76,10 @@ const orderLookup = (path: string) =>
           .strictObject({
             ...readCall(['key']),
             path: z.union([z.literal('off'), pathTemplate('key')]),
-            /** How an accepted order is read for its units, if not as above: by its number, or at another path. */
+            /**
+             * How an accepted order is read for its units, if not as above: by its number, or at
+             * another path.
+             */
             accepted: z.union([z.literal('off'), readBy(['number', 'reference'])]).default('off'),
           })
           .refine(
@@ -96,15 +108,19 @@ export type ComparedField = (typeof comparedFields)[number];
 const lookup = z.strictObject({
   gift_card: orderLookup('/orders/{key}'),
   esim: orderLookup('/esim/orders/{key}'),
-  /** Omit a field where the API uses its name for something else, for example for the currency of a gift card. */
+  /**
+   * Omit a field where the API uses its name for something else, for example for the currency of a
+   * gift card.
+   */
   compare: z.array(z.enum(comparedFields)).default([...comparedFields]),
 });
 
 /**
- * The wire mapping: everything that the specification marks "not shown". It has the methods, paths and field names of requests,
- * and the places where answers keep their values. A config overrides parts of it under `wholesale.wire`: an omitted part keeps
- * its default, and a list replaces the default list. It leaves out the parts that the specification fixes: `reference`,
- * `quantity`, `days`, the given paths, the error body and its codes.
+ * The wire mapping: everything that the specification marks "not shown". It has the methods, paths
+ * and field names of requests, and the places where answers keep their values. A config overrides
+ * parts of it under `wholesale.wire`: an omitted part keeps its default, and a list replaces the
+ * default list. It leaves out the parts that the specification fixes: `reference`, `quantity`,
+ * `days`, the given paths, the error body and its codes.
  */
 export const wireSchema = z.strictObject({
   gift_card_order: giftCardOrder.prefault({}),
@@ -112,15 +128,23 @@ export const wireSchema = z.strictObject({
   esim_topup: esimTopup.prefault({}),
   esim_cancel: esimCancel.prefault({}),
   /** The id of each balance, for {balance} in a body. */
-  balances: z.record(z.string().regex(/^[A-Z]{3}$/, 'must be a currency'), z.string().min(1).max(128)).default({}),
+  balances: z
+    .record(z.string().regex(/^[A-Z]{3}$/, 'must be a currency'), z.string().min(1).max(128))
+    .default({}),
   /** Further headers of every call: constants, and `{reference}` for a call that has one. */
   headers: z
-    .record(z.string().regex(headerName, 'must be a header that the worker does not set itself'), headerValue)
+    .record(
+      z.string().regex(headerName, 'must be a header that the worker does not set itself'),
+      headerValue,
+    )
     .default({}),
   lookup: lookup.prefault({}),
   answer: answerWire.prefault({}),
   catalogue: catalogueWire.prefault({}),
-  /** Fields of units that nobody needs, beside those that `answer` ignores: without them an order counts as read. */
+  /**
+   * Fields of units that nobody needs, beside those that `answer` ignores: without them an order
+   * counts as read.
+   */
   ignored: z.array(z.string().min(1).max(64)).max(100).default([]),
 });
 
@@ -136,7 +160,10 @@ let defaultWire: Wire | undefined;
 function withIgnored(wire: Wire): Wire {
   const { codes, esims } = wire.answer;
   const add = (names: readonly string[]): string[] => [...new Set([...names, ...wire.ignored])];
-  const lists = { codes: { ...codes, ignored: add(codes.ignored) }, esims: { ...esims, ignored: add(esims.ignored) } };
+  const lists = {
+    codes: { ...codes, ignored: add(codes.ignored) },
+    esims: { ...esims, ignored: add(esims.ignored) },
+  };
   return { ...wire, answer: { ...wire.answer, ...lists } };
 }
 
@@ -145,16 +172,19 @@ function withIgnored(wire: Wire): Wire {
  * @throws OrderSyncError CONFIG_INVALID, naming every wrong place
  */
 export function readWire(value: unknown): Wire {
-  if (value === undefined || value === null) return (defaultWire ??= wireSchema.parse({}, readOnce));
+  if (value === undefined || value === null)
+    return (defaultWire ??= wireSchema.parse({}, readOnce));
   const parsed = wireSchema.safeParse(value, readOnce);
   if (parsed.success) return withIgnored(parsed.data);
   const hint = 'run `order-sync check-config`, which says where';
-  throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire: ${z.prettifyError(parsed.error)}`, { hint });
+  throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire: ${z.prettifyError(parsed.error)}`, {
+    hint,
+  });
 }
 
 /**
- * Identifies a mapping: 16 hex characters. The order in which its keys were written does not count; the order of a list
- * does, because the first candidate wins.
+ * Identifies a mapping: 16 hex characters. The order in which its keys were written does not count;
+ * the order of a list does, because the first candidate wins.
  */
 export function connectorHash(wire: Wire): string {
   const text = JSON.stringify(wire, (_key, value: unknown) =>

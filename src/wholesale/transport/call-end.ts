@@ -7,7 +7,9 @@ export type CallEnd =
       readonly kind: 'answer';
       readonly http: number;
       readonly headers: PlainHeaders;
-      /** Complete as far as HTTP can tell: a body that ends with the connection may have been cut. */
+      /**
+       * Complete as far as HTTP can tell: a body that ends with the connection may have been cut.
+       */
       readonly body: Uint8Array;
     }
   | {
@@ -21,7 +23,10 @@ export type CallEnd =
       readonly headers: PlainHeaders;
     };
 
-/** When an answer came, and what its `Date` says (RFC 9110, 6.6.1), in ms; null when it has none that can be used. */
+/**
+ * When an answer came, and what its `Date` says (RFC 9110, 6.6.1), in ms; null when it has none
+ * that can be used.
+ */
 interface AnswerTime {
   readonly sentMono: number;
   readonly receivedMono: number;
@@ -34,7 +39,10 @@ export interface AnswerTimes {
   readonly onAnswer: (time: AnswerTime) => void;
 }
 
-/** An HTTP date starts with the name of a day. A cache repeats the date of the first answer, and says so by `Age`. */
+/**
+ * An HTTP date starts with the name of a day. A cache repeats the date of the first answer, and
+ * says so by `Age`.
+ */
 export function dateOf(headers: CallEnd['headers']): number | null {
   const { date = '', age = '0' } = headers;
   const dateMs = /^[A-Za-z]{3}, \d/.test(date) && Number(age) === 0 ? Date.parse(date) : Number.NaN;
@@ -106,22 +114,28 @@ function isParserError(error: unknown, code: string): boolean {
 }
 
 /**
- * The row of a call that failed, by the code or name of its error, never by its text. An error cannot tell whether the
- * API processed the request: only `sent` decides between "surely not" and "perhaps". An unknown error gets the more
- * careful of the rows that `sent` allows.
+ * The row of a call that failed, by the code or name of its error, never by its text. An error
+ * cannot tell whether the API processed the request: only `sent` decides between "surely not" and
+ * "perhaps". An unknown error gets the more careful of the rows that `sent` allows.
  */
-export function faultRowOf(error: unknown, seen: { readonly sent: boolean; readonly headSeen: boolean }): FaultRow {
+export function faultRowOf(
+  error: unknown,
+  seen: { readonly sent: boolean; readonly headSeen: boolean },
+): FaultRow {
   const code = codeOf(error);
   if (seen.sent) {
     if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'headers_timeout';
     if (seen.headSeen || answerCodes.has(code) || isParserError(error, code)) return 'cut_answer';
     return 'dropped';
   }
-  if (tlsCodes.has(code) || code.startsWith('ERR_TLS_') || code.startsWith('ERR_SSL_')) return 'tls_refused';
+  if (tlsCodes.has(code) || code.startsWith('ERR_TLS_') || code.startsWith('ERR_SSL_'))
+    return 'tls_refused';
   if (code.startsWith('UND_ERR_PRX_') || code.startsWith('UND_ERR_SOCKS5')) return 'proxy_refused';
   if (resourceCodes.has(code)) return 'local_resource';
-  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH') return 'local_defect';
-  if (code.startsWith('ERR_INVALID_') || code === 'ERR_ASSERTION' || error instanceof TypeError) return 'local_defect';
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
+    return 'local_defect';
+  if (code.startsWith('ERR_INVALID_') || code === 'ERR_ASSERTION' || error instanceof TypeError)
+    return 'local_defect';
   return 'unreachable';
 }
 

@@ -19,12 +19,13 @@ export interface ExchangeLimits {
 type IncomingHeaders = Parameters<typeof plainHeaders>[0];
 
 /**
- * One request and its answer, as undici reports them. The first end counts; later reports change nothing. The exchange
- * always ends, by timers of its own: undici's timers do not cover the time before the request is written, and they
- * close the connection before it can be reset.
+ * One request and its answer, as undici reports them. The first end counts; later reports change
+ * nothing. The exchange always ends, by timers of its own: undici's timers do not cover the time
+ * before the request is written, and they close the connection before it can be reset.
  *
- * undici calls `onRequestStart` right before it writes the head of the request to the socket, and only then. A call
- * that was not started therefore never left, and one that was started may have left.
+ * undici calls `onRequestStart` right before it writes the head of the request to the socket, and
+ * only then. A call that was not started therefore never left, and one that was started may have
+ * left.
  *
  * @internal
  */
@@ -63,7 +64,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #fault(row: FaultRow, message: string): void {
-    this.#finish({ kind: 'fault', row, sent: this.#sent, message, http: this.#http, headers: this.#headers });
+    this.#finish({
+      kind: 'fault',
+      row,
+      sent: this.#sent,
+      message,
+      http: this.#http,
+      headers: this.#headers,
+    });
   }
 
   #expectWithin(ms: number, row: 'headers_timeout' | 'cut_answer', message: string): void {
@@ -72,8 +80,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Ends the call: nothing of it is written any more. `row` applies to a call that may have left; a call that did not
-   * ends as `unreachable`. The caller must also close the connection.
+   * Ends the call: nothing of it is written any more. `row` applies to a call that may have left; a
+   * call that did not ends as `unreachable`. The caller must also close the connection.
    */
   abort(row: Extract<FaultRow, 'deadline' | 'shutdown'>, message: string): void {
     this.#fault(this.#sent ? row : 'unreachable', message);
@@ -86,7 +94,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#over || this.#sent) {
-      // Aborted while it was queued, or about to be written a second time: neither may reach the server.
+      // Aborted while it was queued, or about to be written a second time: neither may reach the
+      // server.
       controller.abort(new Error('the call is over'));
       return;
     }
@@ -101,7 +110,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#expectWithin(bodyMs, 'cut_answer', `no part of the answer came for ${bodyMs} ms`);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: IncomingHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHeaders,
+  ): void {
     // 100 and 103 only announce the answer.
     if (this.#over || statusCode < 200) return;
     this.#http = statusCode;
@@ -113,7 +126,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#over) return;
     this.#bytes += part.byteLength;
     if (this.#bytes > bodyCapBytes) {
-      this.#fault('cut_answer', `the answer is longer than ${bodyCapBytes} bytes; the rest was not read`);
+      this.#fault(
+        'cut_answer',
+        `the answer is longer than ${bodyCapBytes} bytes; the rest was not read`,
+      );
       return;
     }
     this.#parts.push(part);
@@ -125,9 +141,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#fault('cut_answer', 'the answer ended without a status');
       return;
     }
-    const read = decompress(Buffer.concat(this.#parts), this.#headers['content-encoding'], bodyCapBytes);
+    const read = decompress(
+      Buffer.concat(this.#parts),
+      this.#headers['content-encoding'],
+      bodyCapBytes,
+    );
     if ('problem' in read) this.#fault('cut_answer', read.problem);
-    else this.#finish({ kind: 'answer', http: this.#http, headers: this.#headers, body: read.body });
+    else
+      this.#finish({ kind: 'answer', http: this.#http, headers: this.#headers, body: read.body });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {

@@ -11,9 +11,9 @@ interface ConnectionOptions {
 }
 
 /**
- * The connection of one spending call, which can be reset. An ordinary close is not enough when the call is aborted:
- * the system keeps sending what it has buffered, for minutes if the network is down, and the server then reads a
- * complete order. A reset discards the buffer.
+ * The connection of one spending call, which can be reset. An ordinary close is not enough when the
+ * call is aborted: the system keeps sending what it has buffered, for minutes if the network is
+ * down, and the server then reads a complete order. A reset discards the buffer.
  */
 class Connection {
   #socket: Socket | null = null;
@@ -23,7 +23,10 @@ class Connection {
     this.#connector = buildConnector({ ...connectorOptions(options), maxCachedSessions: 0 });
   }
 
-  /** Connects, for undici. For TLS the TCP socket is opened here, because only that one can be reset. */
+  /**
+   * Connects, for undici. For TLS the TCP socket is opened here, because only that one can be
+   * reset.
+   */
   readonly connect: buildConnector.connector = (options, callback) => {
     if (options.protocol !== 'https:') {
       this.#connector(options, (...result) => {
@@ -52,12 +55,17 @@ class Connection {
 }
 
 /**
- * Options for every connection. `rejectUnauthorized` is set because NODE_TLS_REJECT_UNAUTHORIZED could turn it off;
- * HTTP/2 is off because it fails in ways that `faultRowOf` does not know.
+ * Options for every connection. `rejectUnauthorized` is set because NODE_TLS_REJECT_UNAUTHORIZED
+ * could turn it off; HTTP/2 is off because it fails in ways that `faultRowOf` does not know.
  */
 function connectorOptions(options: ConnectionOptions): buildConnector.BuildOptions {
   const { connectMs, ca } = options;
-  return { timeout: connectMs, allowH2: false, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };
+  return {
+    timeout: connectMs,
+    allowH2: false,
+    rejectUnauthorized: true,
+    ...(ca === undefined ? {} : { ca }),
+  };
 }
 
 /** Limits of one call, in ms. */
@@ -76,11 +84,14 @@ export interface HttpCall {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The network, as the client needs it: real connections in production, a simulated network in the simulation. */
+/**
+ * The network, as the client needs it: real connections in production, a simulated network in the
+ * simulation.
+ */
 export interface HttpPort {
   /**
-   * Sends a call that spends or refunds money. After it ends, no byte of it can reach the server any more. Never
-   * rejects.
+   * Sends a call that spends or refunds money. After it ends, no byte of it can reach the server
+   * any more. Never rejects.
    */
   spend(call: HttpCall): Promise<CallEnd>;
   /** Sends a call that only reads. Never rejects. */
@@ -93,7 +104,10 @@ interface TransportOptions {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly timeouts: Timeouts;
-  /** A certificate authority to trust instead of the system's, as PEM. Verification itself cannot be turned off. */
+  /**
+   * A certificate authority to trust instead of the system's, as PEM. Verification itself cannot be
+   * turned off.
+   */
   readonly ca: string | undefined;
 }
 
@@ -107,8 +121,8 @@ const clientOptions = {
 } as const;
 
 /**
- * HTTP calls to one origin. It never repeats a call, never follows a redirect, never has two calls on one connection at
- * once, and every call ends.
+ * HTTP calls to one origin. It never repeats a call, never follows a redirect, never has two calls
+ * on one connection at once, and every call ends.
  */
 export class Transport implements HttpPort {
   readonly #options: TransportOptions;
@@ -118,7 +132,10 @@ export class Transport implements HttpPort {
   constructor(options: TransportOptions) {
     for (const [name, ms] of Object.entries(options.timeouts)) {
       // Node fires a longer timer at once.
-      assert(Number.isInteger(ms) && ms >= 1 && ms < 2 ** 31, `${name} is a whole number of ms from 1, got ${ms}`);
+      assert(
+        Number.isInteger(ms) && ms >= 1 && ms < 2 ** 31,
+        `${name} is a whole number of ms from 1, got ${ms}`,
+      );
     }
     this.#options = options;
     this.#connection = { connectMs: options.timeouts.connectMs, ca: options.ca };
@@ -131,10 +148,15 @@ export class Transport implements HttpPort {
   }
 
   /** Calls `close` after a fault: the connection must not carry anything of the call any more. */
-  async #exchange(dispatcher: Client | Pool, call: HttpCall, close: (exchange: Exchange) => void): Promise<CallEnd> {
+  async #exchange(
+    dispatcher: Client | Pool,
+    call: HttpCall,
+    close: (exchange: Exchange) => void,
+  ): Promise<CallEnd> {
     const { method, path, headers, body, signal } = call;
     const exchange = new Exchange(this.#options.timeouts);
-    const stop = (): void => exchange.abort('shutdown', 'the worker stopped while the call was in flight');
+    const stop = (): void =>
+      exchange.abort('shutdown', 'the worker stopped while the call was in flight');
     signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted) stop();
     else dispatcher.dispatch({ method, path, headers, body }, exchange);
@@ -144,10 +166,17 @@ export class Transport implements HttpPort {
     return end;
   }
 
-  /** Each spending call has a connection of its own, which is closed, or reset after a fault, before this returns. */
+  /**
+   * Each spending call has a connection of its own, which is closed, or reset after a fault, before
+   * this returns.
+   */
   async spend(call: HttpCall): Promise<CallEnd> {
     const connection = new Connection(this.#connection);
-    const client = new Client(this.#options.origin, { ...clientOptions, connect: connection.connect, pipelining: 0 });
+    const client = new Client(this.#options.origin, {
+      ...clientOptions,
+      connect: connection.connect,
+      pipelining: 0,
+    });
     try {
       return await this.#exchange(client, call, () => connection.reset());
     } finally {

@@ -1,7 +1,15 @@
 import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
-import { act, names, nowMs, outOfStock, referenceOf, rows, standingIn } from '../../support/operator.ts';
+import {
+  act,
+  names,
+  nowMs,
+  outOfStock,
+  referenceOf,
+  rows,
+  standingIn,
+} from '../../support/operator.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 import { operatorToken, startPages, viewerToken, type Answer } from '../pages/running-pages.ts';
 import { formsOf, type ShownForm } from './forms.ts';
@@ -13,7 +21,9 @@ const reason = 'asked by the shop';
 async function openOutbox(orders = 1): Promise<Outbox> {
   const box = await Outbox.open();
   onTestFinished(() => box.close());
-  await box.accept(Array.from({ length: orders }, (_, index) => line({ orderId: String(1001 + index) })));
+  await box.accept(
+    Array.from({ length: orders }, (_, index) => line({ orderId: String(1001 + index) })),
+  );
   return box;
 }
 
@@ -21,13 +31,16 @@ async function openOutbox(orders = 1): Promise<Outbox> {
 async function signedIn(box: Outbox, token = operatorToken) {
   const pages = await startPages({ store: box.store, nowMs: nowMs + 20_000, decides: true });
   const { headers, csrf } = await pages.as(token);
-  const post = (form: Readonly<Record<string, string>>, more: Readonly<Record<string, string>> = fromHere) =>
-    pages.ask('/actions', { method: 'POST', headers: { ...headers, ...more }, form });
+  const post = (
+    form: Readonly<Record<string, string>>,
+    more: Readonly<Record<string, string>> = fromHere,
+  ) => pages.ask('/actions', { method: 'POST', headers: { ...headers, ...more }, form });
   const get = (path: string): Promise<Answer> => pages.ask(path, { headers });
   /** As somebody else with the same token. */
   const getAnew = async (path: string): Promise<Answer> =>
     pages.ask(path, { headers: (await pages.as(token)).headers });
-  const formsAt = async (path: string): Promise<readonly ShownForm[]> => formsOf((await get(path)).text);
+  const formsAt = async (path: string): Promise<readonly ShownForm[]> =>
+    formsOf((await get(path)).text);
   const formNamed = async (path: string, title: string): Promise<ShownForm['fields']> => {
     const found = (await formsAt(path)).find((form) => form.title === title);
     if (found === undefined) throw new Error(`${path} has no form "${title}"`);
@@ -38,12 +51,15 @@ async function signedIn(box: Outbox, token = operatorToken) {
 
 const statesOf = (box: Outbox): readonly string[] =>
   rows<{ state: string }>(box, 'SELECT state FROM entries ORDER BY id').map(({ state }) => state);
-const decisions = (box: Outbox, action: string) => box.store.read.auditLog({ action }, { limit: 100 }).rows;
+const decisions = (box: Outbox, action: string) =>
+  box.store.read.auditLog({ action }, { limit: 100 }).rows;
 
 /** What a person fills in, besides the reason. */
 function filledIn(action: string, reference: string): Readonly<Record<string, string>> {
   if (action === 'reorder') return { confirm: reference };
-  return action === 'resolve' ? { as: 'fulfilled', note: 'seen in their list', units: 'CODE-AB12-CD34' } : {};
+  return action === 'resolve'
+    ? { as: 'fulfilled', note: 'seen in their list', units: 'CODE-AB12-CD34' }
+    : {};
 }
 
 describe('a form of a page', () => {
@@ -114,20 +130,28 @@ describe('a form of a page', () => {
     const as = async (token: string) => {
       const { headers, csrf } = await pages.as(token);
       const form = { csrf, action: 'reload', return_to: '/config' };
-      const answer = await pages.ask('/actions', { method: 'POST', headers: { ...headers, ...fromHere }, form });
+      const answer = await pages.ask('/actions', {
+        method: 'POST',
+        headers: { ...headers, ...fromHere },
+        form,
+      });
       return { answer, next: (await pages.ask('/config', { headers })).text };
     };
     expect((await as(viewerToken)).answer.status).toBe(403);
     const { answer, next } = await as(operatorToken);
     expect([answer.status, answer.headers['location']]).toEqual([303, '/config']);
-    expect(next).toContain('Done: in use now: wholesale.keys[].value; in use after a restart: instance.');
-    problem = new OrderSyncError('CONFIG_INVALID', 'the file has a mistake:\n  it is empty', { hint: 'correct it' });
+    expect(next).toContain(
+      'Done: in use now: wholesale.keys[].value; in use after a restart: instance.',
+    );
+    problem = new OrderSyncError('CONFIG_INVALID', 'the file has a mistake:\n  it is empty', {
+      hint: 'correct it',
+    });
     const refused = (await as(operatorToken)).answer;
-    expect([refused.status, refused.text.includes('it is empty'), refused.text.includes('correct it')]).toEqual([
-      422,
-      true,
-      true,
-    ]);
+    expect([
+      refused.status,
+      refused.text.includes('it is empty'),
+      refused.text.includes('correct it'),
+    ]).toEqual([422, true, true]);
     expect(asked).toEqual(['page:anna', 'page:anna']);
   });
 
@@ -172,7 +196,10 @@ describe('an action', () => {
   it('without the secret of its session, or with that of another one, is refused', async () => {
     const box = await openOutbox();
     const browser = await signedIn(box);
-    const { csrf: _, ...form }: Record<string, string> = { ...(await browser.formNamed(orderPath, 'Hold')), reason };
+    const { csrf: _, ...form }: Record<string, string> = {
+      ...(await browser.formNamed(orderPath, 'Hold')),
+      reason,
+    };
     expect((await browser.post(form)).status).toBe(403);
     expect((await browser.post({ ...form, csrf: `${browser.csrf.slice(1)}a` })).status).toBe(403);
     expect(statesOf(box)).toEqual(['pending']);
@@ -183,7 +210,13 @@ describe('an action', () => {
     const viewer = await signedIn(box, viewerToken);
     for (const path of ['/', '/attention', '/orders?state=pending', orderPath, '/deliveries'])
       expect(await viewer.formsAt(path)).toEqual([]);
-    const form = { csrf: viewer.csrf, form: 'a'.repeat(16), action: 'hold', reference: referenceOf(box), reason };
+    const form = {
+      csrf: viewer.csrf,
+      form: 'a'.repeat(16),
+      action: 'hold',
+      reference: referenceOf(box),
+      reason,
+    };
     expect((await viewer.post(form)).status).toBe(403);
     expect(statesOf(box)).toEqual(['pending']);
   });
@@ -192,13 +225,19 @@ describe('an action', () => {
     const box = await openOutbox();
     const { csrf, post } = await signedIn(box);
     for (const action of ['submit', 'reconcile', 'seal_again', 'nonsense', ''])
-      expect((await post({ csrf, form: 'a'.repeat(16), action, lines: '[]', reason })).status).toBe(422);
+      expect((await post({ csrf, form: 'a'.repeat(16), action, lines: '[]', reason })).status).toBe(
+        422,
+      );
   });
 
   it('leads back to a page of the worker only', async () => {
     const box = await openOutbox();
     const browser = await signedIn(box);
-    const form = { ...(await browser.formNamed(orderPath, 'Hold')), reason, return_to: '//evil.example/x' };
+    const form = {
+      ...(await browser.formNamed(orderPath, 'Hold')),
+      reason,
+      return_to: '//evil.example/x',
+    };
     expect((await browser.post(form)).headers['location']).toBe('/');
   });
 });
@@ -211,11 +250,11 @@ describe('showing codes', () => {
     const form = await browser.formNamed(orderPath, 'Show the codes');
     expect((await browser.post(form)).status).toBe(422);
     const shown = await browser.post({ ...form, reason });
-    expect([shown.status, shown.text.includes('SECRET-CODE'), shown.headers['cache-control']]).toEqual([
-      200,
-      true,
-      'no-store',
-    ]);
+    expect([
+      shown.status,
+      shown.text.includes('SECRET-CODE'),
+      shown.headers['cache-control'],
+    ]).toEqual([200, true, 'no-store']);
     expect(decisions(box, 'read_codes')).toMatchObject([{ actor: 'page:anna', reason }]);
     expect((await browser.get(orderPath)).text).not.toContain('SECRET-CODE');
     expect((await browser.get(`/actions/${form['form']}`)).text).not.toContain('SECRET-CODE');
@@ -229,7 +268,10 @@ describe('an action for many', () => {
     const list = '/orders?state=pending';
     const asked = { ...(await browser.formNamed(list, 'Decide on all of them')), order: 'hold' };
     const preview = await browser.post(asked);
-    expect([preview.status, preview.text.includes('3 entries fit: 3 pending')]).toEqual([200, true]);
+    expect([preview.status, preview.text.includes('3 entries fit: 3 pending')]).toEqual([
+      200,
+      true,
+    ]);
     expect(statesOf(box)).toEqual(['pending', 'pending', 'pending']);
     // What comes in now was seen by nobody.
     await box.accept([line({ orderId: 'later' })], null, nowMs + 30_000);
@@ -248,15 +290,25 @@ describe('an action for many', () => {
     const box = await openOutbox(3);
     const browser = await signedIn(box);
     const list = (await browser.get('/orders')).text;
-    const boxes = [...list.matchAll(/type="checkbox" name="orders" value="(\d+)"/g)].map(([, id]) => Number(id));
+    const boxes = [...list.matchAll(/type="checkbox" name="orders" value="(\d+)"/g)].map(([, id]) =>
+      Number(id),
+    );
     expect(boxes).toHaveLength(3);
     const [first, , third] = boxes;
     const csrf = /name="csrf" value="([^"]+)"/.exec(list)?.[1] ?? '';
-    const form = { csrf, return_to: '/orders', form: 'AAAAAAAAAAAAAAAA', action: 'bulk', order: 'hold' };
+    const form = {
+      csrf,
+      return_to: '/orders',
+      form: 'AAAAAAAAAAAAAAAA',
+      action: 'bulk',
+      order: 'hold',
+    };
     const preview = await browser.post({ ...form, orders: `${first},${third}` });
     expect(preview.text).toContain('2 entries fit: 2 pending');
     const done = await browser.post({ ...formsOf(preview.text)[0]?.fields, reason });
-    expect((await browser.get(done.headers['location'] ?? '')).text).toContain('Hold: 2 of 2 entries are done');
+    expect((await browser.get(done.headers['location'] ?? '')).text).toContain(
+      'Hold: 2 of 2 entries are done',
+    );
     expect(statesOf(box).toSorted()).toEqual(['held', 'held', 'pending']);
     expect((await browser.post(form)).status).toBe(422);
     expect((await browser.post({ ...form, orders: '1,x' })).status).toBe(422);
@@ -284,10 +336,14 @@ describe('an action for many', () => {
       await stepsOf(box.store).closeAttempt(close(await box.opened(), rejected));
     }
     const browser = await signedIn(box);
-    const preview = await browser.post(await browser.formNamed('/attention', 'Acknowledge all of them'));
+    const preview = await browser.post(
+      await browser.formNamed('/attention', 'Acknowledge all of them'),
+    );
     expect(preview.text).toContain('2 rows would leave the list: 2 rejected');
     const done = await browser.post({ ...formsOf(preview.text)[0]?.fields, reason });
-    expect((await browser.get(done.headers['location'] ?? '')).text).toContain('2 rows left the attention list');
+    expect((await browser.get(done.headers['location'] ?? '')).text).toContain(
+      '2 rows left the attention list',
+    );
     expect(box.store.read.attention(10)).toEqual([]);
     expect(decisions(box, 'acknowledge')).toHaveLength(2);
   });
@@ -312,11 +368,17 @@ describe('a scope', () => {
     expect((await browser.post({ ...pause, scope: 'nonsense', reason })).status).toBe(422);
     expect((await browser.get('/')).text).not.toContain('Done:');
     expect((await browser.post({ ...pause, scope: 'account', reason })).status).toBe(303);
-    expect((await browser.get('/')).text).toContain('<p class="good" role="status">Done: account is paused.</p>');
+    expect((await browser.get('/')).text).toContain(
+      '<p class="good" role="status">Done: account is paused.</p>',
+    );
     // Only the session that did it is told.
     expect((await browser.getAnew('/')).text).not.toContain('Done:');
-    expect(box.store.read.pauses()).toMatchObject([{ scope: 'account', openedBy: 'page:anna', message: reason }]);
-    expect((await browser.post({ ...(await browser.formNamed('/', 'Resume')), reason })).status).toBe(303);
+    expect(box.store.read.pauses()).toMatchObject([
+      { scope: 'account', openedBy: 'page:anna', message: reason },
+    ]);
+    expect(
+      (await browser.post({ ...(await browser.formNamed('/', 'Resume')), reason })).status,
+    ).toBe(303);
     expect(box.store.read.pauses()).toEqual([]);
     expect((await browser.get('/')).text).toContain('Paused last: account, until');
   });
@@ -327,9 +389,17 @@ describe('a result', () => {
     const box = await openOutbox();
     await stepsOf(box.store).closeAttempt(close(await box.opened(), fulfilled));
     const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
-    await box.store.results.closeDelivery({ requestId: 1, sink: 'folder', version: due?.version ?? 0, nowMs });
+    await box.store.results.closeDelivery({
+      requestId: 1,
+      sink: 'folder',
+      version: due?.version ?? 0,
+      nowMs,
+    });
     const browser = await signedIn(box);
-    expect((await browser.post({ ...(await browser.formNamed(orderPath, 'Deliver again')), reason })).status).toBe(303);
+    expect(
+      (await browser.post({ ...(await browser.formNamed(orderPath, 'Deliver again')), reason }))
+        .status,
+    ).toBe(303);
     expect(await box.store.results.dueDeliveries('folder', nowMs * 2, 1)).toHaveLength(1);
     expect(decisions(box, 'redeliver')).toMatchObject([{ actor: 'page:anna', reason }]);
   });

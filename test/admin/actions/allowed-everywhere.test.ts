@@ -8,7 +8,14 @@ import { names, nowMs, orders, referenceOf, rows, standingIn } from '../../suppo
 import { controlToken, operatorToken, startPages, viewerToken } from '../pages/running-pages.ts';
 import { actionsOf, formsOf } from './forms.ts';
 
-const every: readonly EntryActionName[] = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'];
+const every: readonly EntryActionName[] = [
+  'retry',
+  'hold',
+  'release',
+  'cancel',
+  'reorder',
+  'resolve',
+];
 const why = { actor: 'cli:anna', reason: 'asked by the shop' };
 
 it.each(names)(
@@ -19,16 +26,24 @@ it.each(names)(
     const pages = await startPages({ store: box.store, nowMs: nowMs + 20_000, decides: true });
     const place = installation();
     const run = async (...args: readonly string[]) =>
-      JSON.parse((await place.run(...args, '--json', '--set', `data_dir=${dirname(box.path)}`)).stdout);
+      JSON.parse(
+        (await place.run(...args, '--json', '--set', `data_dir=${dirname(box.path)}`)).stdout,
+      );
 
     const shown = await run('orders', 'show', reference);
-    const entry = shown.entries.find((shownEntry: { reference: string }) => shownEntry.reference === reference);
+    const entry = shown.entries.find(
+      (shownEntry: { reference: string }) => shownEntry.reference === reference,
+    );
     const allowed: readonly EntryActionName[] = entry.allowed_actions;
-    const detail = box.store.read.showEntry(reference)?.entries.find((known) => known.reference === reference);
+    const detail = box.store.read
+      .showEntry(reference)
+      ?.entries.find((known) => known.reference === reference);
     expect(allowed).toEqual(detail === undefined ? null : allowedActions(detail));
 
     const isMaybeBought = /after a loss|needs_review, (accepted|mismatch)/.test(situation);
-    expect(entry).toMatchObject(isMaybeBought ? { may_be_bought: true, outcome_unknown: false } : {});
+    expect(entry).toMatchObject(
+      isMaybeBought ? { may_be_bought: true, outcome_unknown: false } : {},
+    );
     const { headers, csrf } = await pages.as(operatorToken);
     const order = await pages.ask('/orders/shop1/1001', { headers });
     expect(order.text.includes('may have been bought')).toBe(isMaybeBought);
@@ -88,7 +103,9 @@ it.each(names)(
       const review = await pages.ask(`/attention/review?id=${encodeURIComponent(id)}`, { headers });
       expect(actionsOf(formsOf(review.text)).includes('acknowledge')).toBe(canAcknowledge);
     }
-    expect([...attention.text.matchAll(/\/attention\/review\?id=/g)]).toHaveLength(rowsShown.length);
+    expect([...attention.text.matchAll(/\/attention\/review\?id=/g)]).toHaveLength(
+      rowsShown.length,
+    );
   },
   120_000,
 );

@@ -14,17 +14,20 @@ const unescaped = (text: string): string =>
 
 /** The forms of a page that decide something. */
 export function formsOf(page: string): readonly ShownForm[] {
-  return [...page.matchAll(/<form class="stack" method="post" action="\/actions">(.*?)<\/form>/gs)].map(
-    ([, form = '']) => {
-      const inputs = [...form.matchAll(/<input(?: type="hidden")? name="([^"]+)" value="([^"]*)"/g)];
-      const choices = [...form.matchAll(/<select name="([^"]+)"><option value="([^"]*)"/g)];
-      const fields = [...inputs, ...choices].map(([, name = '', value = '']) => [name, unescaped(value)]);
-      return {
-        title: unescaped(/<button type="submit">([^<]*)</.exec(form)?.[1] ?? ''),
-        fields: Object.fromEntries(fields),
-      };
-    },
-  );
+  return [
+    ...page.matchAll(/<form class="stack" method="post" action="\/actions">(.*?)<\/form>/gs),
+  ].map(([, form = '']) => {
+    const inputs = [...form.matchAll(/<input(?: type="hidden")? name="([^"]+)" value="([^"]*)"/g)];
+    const choices = [...form.matchAll(/<select name="([^"]+)"><option value="([^"]*)"/g)];
+    const fields = [...inputs, ...choices].map(([, name = '', value = '']) => [
+      name,
+      unescaped(value),
+    ]);
+    return {
+      title: unescaped(/<button type="submit">([^<]*)</.exec(form)?.[1] ?? ''),
+      fields: Object.fromEntries(fields),
+    };
+  });
 }
 
 /** The actions of the forms, each once. */

@@ -25,11 +25,22 @@ describe('the metrics of a worker', () => {
   it('show the outbox, the pauses and the budget', async () => {
     const { metrics, outbox } = await measuredOutbox();
     await outbox.accept([line(), line({ orderId: '2' })]);
-    const rejection = { lineNumber: 1, source: 'shop1', orderId: '3', lineId: '1', field: 'quantity', value: '0' };
+    const rejection = {
+      lineNumber: 1,
+      source: 'shop1',
+      orderId: '3',
+      lineId: '1',
+      field: 'quantity',
+      value: '0',
+    };
     const rejections = [{ ...rejection, code: 'invalid_field', rule: 'must be at least 1' }];
     await outbox.store.intake.acceptBatch({ nowMs: 1000, fileId: null, lines: [], rejections });
     const pause = { message: 'm', openedBy: 'worker', nowMs: 1000, probeAtMs: 2000 };
-    await outbox.store.pauses.open({ ...pause, scope: 'variant:steam-usd-5', reason: 'order_absent' });
+    await outbox.store.pauses.open({
+      ...pause,
+      scope: 'variant:steam-usd-5',
+      reason: 'order_absent',
+    });
     await outbox.store.pauses.open({ ...pause, scope: 'account', reason: 'what the API wrote' });
     const samples = samplesOf(await metrics.text());
     expect(samples.get('order_sync_outbox_entries{state="pending"}')).toBe(2);
@@ -43,7 +54,9 @@ describe('the metrics of a worker', () => {
     expect(samples.get('order_sync_rate_limited_responses_total{key="main"}')).toBe(2);
     expect(samples.get('order_sync_attention{kind="refused_line"}')).toBe(1);
     expect(samples.get('order_sync_results_pending{sink="folder"}')).toBe(1);
-    expect(samples.get('order_sync_refused_callers_total{listener="webhook",reason="connections"}')).toBe(4);
+    expect(
+      samples.get('order_sync_refused_callers_total{listener="webhook",reason="connections"}'),
+    ).toBe(4);
     expect(samples.get('order_sync_health{check="submission"}')).toBe(1);
     expect(samples.get('order_sync_upkeep_failed{task="check"}')).toBe(1);
     expect(samples.get('order_sync_upkeep_failed{task="backup"}')).toBe(0);
@@ -69,7 +82,9 @@ describe('the metrics of a worker', () => {
       await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settlement));
     }
     const samples = samplesOf(await metrics.text());
-    const amounts = [...samples].filter(([name]) => /^order_sync_(?:spent|refunded)_today/.test(name));
+    const amounts = [...samples].filter(([name]) =>
+      /^order_sync_(?:spent|refunded)_today/.test(name),
+    );
     expect(Object.fromEntries(amounts)).toEqual({
       'order_sync_spent_today{currency="USD"}': 19.5,
       'order_sync_spent_today{currency="EUR"}': 7.25,
@@ -82,7 +97,12 @@ describe('the metrics of a worker', () => {
 
   it('never have a label that somebody outside wrote', async () => {
     const { metrics } = await measuredOutbox();
-    const ended = { operation: 'gift_card_order', purpose: 'submit', durationMs: 1200, state: 'rejected' } as const;
+    const ended = {
+      operation: 'gift_card_order',
+      purpose: 'submit',
+      durationMs: 1200,
+      state: 'rejected',
+    } as const;
     metrics.events.attemptEnded({ ...ended, outcome: 'unlisted_code', code: 'written-by-the-api' });
     metrics.events.attemptEnded({ ...ended, outcome: 'out_of_stock', code: 'out_of_stock' });
     metrics.events.linesAccepted(
@@ -99,16 +119,25 @@ describe('the metrics of a worker', () => {
     expect(samples.get(`${attempts},outcome="out_of_stock",code="out_of_stock"}`)).toBe(1);
     expect(samples.get('order_sync_lines_accepted_total{source="other"}')).toBe(3);
     expect(samples.get('order_sync_lines_accepted_total{source="shop1"}')).toBe(2);
-    expect(samples.get('order_sync_entries_settled_total{family="gift_card",state="rejected"}')).toBe(2);
-    const durations = 'order_sync_attempt_duration_seconds_sum{operation="gift_card_order",purpose="submit"}';
+    expect(
+      samples.get('order_sync_entries_settled_total{family="gift_card",state="rejected"}'),
+    ).toBe(2);
+    const durations =
+      'order_sync_attempt_duration_seconds_sum{operation="gift_card_order",purpose="submit"}';
     expect(samples.get(durations)).toBeCloseTo(2.4);
   });
 
   it('never stop what they count', async () => {
     const { metrics } = await measuredOutbox();
-    const ended = { operation: 'gift_card_order', purpose: 'submit', outcome: 'accepted', code: null } as const;
+    const ended = {
+      operation: 'gift_card_order',
+      purpose: 'submit',
+      outcome: 'accepted',
+      code: null,
+    } as const;
     metrics.events.attemptEnded({ ...ended, durationMs: Number.NaN, state: 'fulfilled' });
-    const sum = 'order_sync_attempt_duration_seconds_sum{operation="gift_card_order",purpose="submit"}';
+    const sum =
+      'order_sync_attempt_duration_seconds_sum{operation="gift_card_order",purpose="submit"}';
     expect(samplesOf(await metrics.text()).get(sum)).toBe(0);
   });
 

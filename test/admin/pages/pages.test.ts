@@ -11,7 +11,12 @@ const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
 async function fillWithHtml(place: Installation): Promise<void> {
   const store = openOutbox(place);
   const lines = [
-    line('A&B/1', '1', { variant: 'steam-10', quantity: 1, metadata: { note: evil }, extra: { column: evil } }),
+    line('A&B/1', '1', {
+      variant: 'steam-10',
+      quantity: 1,
+      metadata: { note: evil },
+      extra: { column: evil },
+    }),
   ];
   const rejection = {
     lineNumber: 1,
@@ -30,16 +35,36 @@ async function fillWithHtml(place: Installation): Promise<void> {
 /** Thirty lines of three shops with the same mistake, and one with another. */
 async function fillWithRefused(place: Installation): Promise<void> {
   const store = openOutbox(place);
-  const refused = { lineNumber: 1, lineId: '1', field: 'sku', rule: 'is not in the SKU map', value: 'X' };
+  const refused = {
+    lineNumber: 1,
+    lineId: '1',
+    field: 'sku',
+    rule: 'is not in the SKU map',
+    value: 'X',
+  };
   const rejections = Array.from({ length: 30 }, (_, index) => {
-    return { ...refused, source: `shop${index % 3}`, orderId: String(index), code: 'unknown_sku' as const };
+    return {
+      ...refused,
+      source: `shop${index % 3}`,
+      orderId: String(index),
+      code: 'unknown_sku' as const,
+    };
   });
   const other = { ...refused, source: 'shop1', orderId: 'other', code: 'invalid_field' as const };
-  await store.intake.acceptBatch({ nowMs, fileId: null, lines: [], rejections: [...rejections, other] });
+  await store.intake.acceptBatch({
+    nowMs,
+    fileId: null,
+    lines: [],
+    rejections: [...rejections, other],
+  });
   await store.close();
 }
 
-async function acceptOrders(place: Installation, ids: readonly string[], metadata = {}): Promise<void> {
+async function acceptOrders(
+  place: Installation,
+  ids: readonly string[],
+  metadata = {},
+): Promise<void> {
   const store = openOutbox(place);
   const lines = ids.map((id) => line(id, '1', { variant: 'steam-10', quantity: 1, metadata }));
   await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] });
@@ -64,8 +89,12 @@ describe('the pages', () => {
     );
     expect(places.every((place) => place > 0)).toBe(true);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
-    expect(text).toMatch(/balance:EUR<\/td>[\s\S]*?<td data-name="What to do">add balance at the supplier/);
-    expect(text).toMatch(/2026-11-21 \(today\)<\/td><td[^>]*>USD<\/td><td[^>]*>1<\/td><td[^>]*>19\.00<\/td>/);
+    expect(text).toMatch(
+      /balance:EUR<\/td>[\s\S]*?<td data-name="What to do">add balance at the supplier/,
+    );
+    expect(text).toMatch(
+      /2026-11-21 \(today\)<\/td><td[^>]*>USD<\/td><td[^>]*>1<\/td><td[^>]*>19\.00<\/td>/,
+    );
     expect(text).toContain('class="environment sandbox"');
   });
 
@@ -82,12 +111,16 @@ describe('the pages', () => {
   it('find orders by state, shop and text, and keep the filter in the address', async () => {
     const { ask } = await startPages(local);
     const ordersIn = async (path: string) =>
-      [...(await ask(path)).text.matchAll(/<td[^>]*><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1]);
+      [...(await ask(path)).text.matchAll(/<td[^>]*><a href="\/orders\/shop1\/(\d+)"/g)].map(
+        (match) => match[1],
+      );
     expect(await ordersIn('/orders')).toEqual(['1003', '1002', '1001']);
     expect(await ordersIn('/orders?state=needs_review')).toEqual(['1002']);
     expect(await ordersIn('/orders?search=1003')).toEqual(['1003']);
     expect(await ordersIn('/orders?source=other')).toEqual([]);
-    expect((await ask('/orders?state=needs_review')).text).toContain('<option value="needs_review" selected>');
+    expect((await ask('/orders?state=needs_review')).text).toContain(
+      '<option value="needs_review" selected>',
+    );
   });
 
   it('find orders by product and day, and sort them, with all of it in the address', async () => {
@@ -95,7 +128,9 @@ describe('the pages', () => {
     const open = async (path: string) => (await ask(path)).text;
     const ordersIn = (text: string) =>
       [...text.matchAll(/<td[^>]*><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1]);
-    expect(ordersIn(await open('/orders?product=steam-10&from=2026-11-21&to=2026-11-21'))).toHaveLength(50);
+    expect(
+      ordersIn(await open('/orders?product=steam-10&from=2026-11-21&to=2026-11-21')),
+    ).toHaveLength(50);
     for (const none of ['product=steam-1', 'from=2026-11-22', 'to=2026-11-20'])
       expect(await open(`/orders?${none}`)).toContain('No order fits this filter.');
     const oldest = await open('/orders?sort=oldest&from=2026-11-21&product=steam-10');
@@ -114,7 +149,10 @@ describe('the pages', () => {
       (await pages.ask(`/orders?${filter}`, { headers })).text.includes('Decide on all of them');
     expect(await offersAll('product=steam-10&state=pending')).toBe(true);
     for (const more of ['from=2026-11-21', 'to=2026-11-21', 'search=steam', 'attention=1'])
-      expect([more, await offersAll(`product=steam-10&state=pending&${more}`)]).toEqual([more, false]);
+      expect([more, await offersAll(`product=steam-10&state=pending&${more}`)]).toEqual([
+        more,
+        false,
+      ]);
   });
 
   it('show long lists in pages, each order once', async () => {
@@ -124,7 +162,11 @@ describe('the pages', () => {
     let path = '/orders?source=shop1';
     while (path !== '') {
       const { text } = await ask(path);
-      seen.push(...[...text.matchAll(/<td[^>]*><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1] ?? ''));
+      seen.push(
+        ...[...text.matchAll(/<td[^>]*><a href="\/orders\/shop1\/(\d+)"/g)].map(
+          (match) => match[1] ?? '',
+        ),
+      );
       path = hrefOf(text, 'next');
       if (path !== '') visited.push(path);
     }
@@ -165,7 +207,9 @@ describe('the pages', () => {
     // What a person must do, and where: the list as it stands in the address of its row.
     expect(text).toMatch(/It needs a person: <a href="\/attention\/review\?id=os-[^"]+">review it/);
     expect(text).toContain('>3, line 4 of the file</td>');
-    expect((await ask('/orders?search=1001')).text).toMatch(/1 <span class="mark is-problem">not accepted<\/span>/);
+    expect((await ask('/orders?search=1001')).text).toMatch(
+      /1 <span class="mark is-problem">not accepted<\/span>/,
+    );
   });
 
   it('say of an order that waits that it is sent by itself', async () => {
@@ -181,11 +225,17 @@ describe('the pages', () => {
     const fill = async (place: Installation): Promise<void> => {
       await fillOutbox(place);
       const store = openOutbox(place);
-      await store.operator.pauseScope({ scope: 'account', actor: 'cli:anna', reason: 'wrong prices', nowMs });
+      await store.operator.pauseScope({
+        scope: 'account',
+        actor: 'cli:anna',
+        reason: 'wrong prices',
+        nowMs,
+      });
       await store.close();
     };
     const { ask } = await startPages({ ...local, fill });
-    const told = 'account is paused since 2026-11-21T12:00:00.000Z by cli:anna: manual: wrong prices';
+    const told =
+      'account is paused since 2026-11-21T12:00:00.000Z by cli:anna: manual: wrong prices';
     for (const path of ['/', '/orders', '/orders/shop1/1001', '/attention', '/config'])
       expect((await ask(path)).text.split(`Nothing new is bought: ${told}`)).toHaveLength(2);
     const { ask: elsewhere } = await startPages(local);
@@ -194,7 +244,8 @@ describe('the pages', () => {
 
   it('lead from a search to the only order that fits, else to the list', async () => {
     const { ask } = await startPages(local);
-    const leadsTo = async (search: string) => (await ask(`/find?search=${search}`)).headers['location'];
+    const leadsTo = async (search: string) =>
+      (await ask(`/find?search=${search}`)).headers['location'];
     expect(await leadsTo('1003')).toBe('/orders/shop1/1003');
     expect(await leadsTo('100')).toBe('/orders?search=100');
     expect(await leadsTo('nobody%26x')).toBe('/orders?search=nobody%26x');
@@ -227,7 +278,11 @@ describe('the pages', () => {
     // The pages have no button for it.
     expect(operator).toContain('`orders reorder --remap`');
     const { ask } = await startPages(local);
-    for (const text of [await adviceTo(viewerToken), (await ask('/attention')).text, (await ask('/')).text]) {
+    for (const text of [
+      await adviceTo(viewerToken),
+      (await ask('/attention')).text,
+      (await ask('/')).text,
+    ]) {
       expect(text).toContain('end it with `orders ack`');
       expect(text).toContain('the supplier advises: &quot;');
       expect(text).not.toContain('&quot;Acknowledge&quot;');
@@ -236,7 +291,8 @@ describe('the pages', () => {
 
   it('show of a refused line what was refused, and no form of another line', async () => {
     const { ask } = await startPages(local);
-    const [, path = ''] = /href="(\/attention\/review\?id=line[^"]+)"/.exec((await ask('/attention')).text) ?? [];
+    const [, path = ''] =
+      /href="(\/attention\/review\?id=line[^"]+)"/.exec((await ask('/attention')).text) ?? [];
     const { text } = await ask(path.replaceAll('&amp;', '&'));
     expect(text).toContain('Lines that were not accepted');
     expect(text).toContain('quantity must be at least 1');
@@ -257,7 +313,9 @@ describe('the pages', () => {
     expect(nexts.filter((path) => path !== '').every((path) => rows.includes(path))).toBe(true);
     const review = rows.find((row) => row.includes('id=os-')) ?? '';
     expect((await ask(review)).text).toContain('Evidence');
-    expect((await ask('/attention/review?id=gone')).text).toContain('is not in the attention list any more');
+    expect((await ask('/attention/review?id=gone')).text).toContain(
+      'is not in the attention list any more',
+    );
   });
 
   it('answer at the top whether anything is wrong, what was spent today, and what is open', async () => {
@@ -269,7 +327,9 @@ describe('the pages', () => {
     expect(answers).toMatch(
       /is-warning"><strong>Buying<\/strong><p><span class="number">On<\/span> <a href="#pauses">1 paused/,
     );
-    expect(answers).toMatch(/Spent today \(UTC\)<\/strong><p><span class="number">19\.00<\/span> USD/);
+    expect(answers).toMatch(
+      /Spent today \(UTC\)<\/strong><p><span class="number">19\.00<\/span> USD/,
+    );
     expect(answers).toMatch(/Open<\/strong><p><span class="number">1<\/span> entries/);
   });
 
@@ -277,11 +337,14 @@ describe('the pages', () => {
     const pages = await startPages({ decides: true, fill: fillWithRefused });
     const { headers } = await pages.as(operatorToken);
     const { text } = await pages.ask('/attention', { headers });
-    expect(text).toMatch(/href="\/attention\?kind=refused_line&amp;code=unknown_sku">30 × unknown_sku<\/a>/);
+    expect(text).toMatch(
+      /href="\/attention\?kind=refused_line&amp;code=unknown_sku">30 × unknown_sku<\/a>/,
+    );
     expect(text).toContain('in 3 shops');
     expect(text.match(/<tr>/g)).toHaveLength(2 + 1);
     expect(text).toContain('<summary>Acknowledge all 30</summary>');
-    const rows = (await pages.ask('/attention?kind=refused_line&code=unknown_sku', { headers })).text;
+    const rows = (await pages.ask('/attention?kind=refused_line&code=unknown_sku', { headers }))
+      .text;
     expect(rows.match(/href="\/attention\/review/g)).toHaveLength(30);
     expect(rows.match(/What to do:/g)).toHaveLength(1);
   });
@@ -331,11 +394,15 @@ describe('the pages', () => {
     for (const path of paths) {
       const { status, text } = await ask(path);
       expect([path, status]).toEqual([path, 200]);
-      expect(text.replaceAll(/<script src="\/assets\/[^"]+" defer><\/script>/g, '')).not.toContain('<script');
+      expect(text.replaceAll(/<script src="\/assets\/[^"]+" defer><\/script>/g, '')).not.toContain(
+        '<script',
+      );
       expect(text).not.toContain('<img');
     }
     expect((await ask(order)).text).toContain('&lt;script&gt;');
-    expect((await ask(`/attention/review?id=${encodeURIComponent(evil)}`)).text).not.toContain('<script>');
+    expect((await ask(`/attention/review?id=${encodeURIComponent(evil)}`)).text).not.toContain(
+      '<script>',
+    );
   });
 
   it('cut long texts, with the whole text one step away', async () => {
@@ -355,7 +422,9 @@ describe('the pages', () => {
     const { ask } = await startPages(local);
     const missing = await ask('/nothing-here');
     expect([missing.status, missing.text.includes('There is no such page.')]).toEqual([404, true]);
-    expect((await ask('/nothing-here', { headers: { accept: 'application/json' } })).text).toContain('"not_found"');
+    expect(
+      (await ask('/nothing-here', { headers: { accept: 'application/json' } })).text,
+    ).toContain('"not_found"');
     expect((await ask('/audit?after=nonsense')).status).toBe(422);
     expect((await ask('/orders?before=nonsense')).status).toBe(200);
   });
@@ -365,7 +434,10 @@ describe('the pages', () => {
     const { text } = await ask('/');
     for (const [, path] of text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)) {
       const asset = await ask(path ?? '');
-      expect([asset.status, asset.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+      expect([asset.status, asset.headers['cache-control']]).toEqual([
+        200,
+        'public, max-age=31536000, immutable',
+      ]);
     }
     expect(text).toContain('>Refresh</a>');
   });

@@ -10,7 +10,11 @@ import { pageRoutes } from '../../../src/admin/pages/page-routes.ts';
 import type { AdminSettings } from '../../../src/admin/settings.ts';
 import { PageAccess } from '../../../src/admin/sign-in/page-access.ts';
 import { performCommand } from '../../../src/admin/perform-command.ts';
-import { isCalling, type CommandResult, type OperatorCommand } from '../../../src/core/operator/operator-command.ts';
+import {
+  isCalling,
+  type CommandResult,
+  type OperatorCommand,
+} from '../../../src/core/operator/operator-command.ts';
 import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { explainQueue } from '../../../src/buying/queue/explain-queue.ts';
@@ -68,9 +72,18 @@ export async function startPages(options: PagesOptions = {}) {
   let settings: AdminSettings = { listen, tokens, hosts: [], isTrial: true, ...options.settings };
   const sources: PageSources = {
     read: store.read,
-    explainQueue: () => explainQueue({ read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null }),
+    explainQueue: () =>
+      explainQueue({
+        read: store.read,
+        nowMs: clock.wallMs(),
+        maxUnknownOutcomes: 8,
+        worker: null,
+      }),
     troubles: async () => [],
-    configInUse: () => ({ ...loadConfig({ file: place.configFile, environment: {} }), readAtMs: nowMs }),
+    configInUse: () => ({
+      ...loadConfig({ file: place.configFile, environment: {} }),
+      readAtMs: nowMs,
+    }),
     instance: 'acme',
     environment: 'sandbox',
     version: '1.2.3',
@@ -84,16 +97,24 @@ export async function startPages(options: PagesOptions = {}) {
     lookupFamilies: ['gift_card', 'esim'],
   } as const;
   const perform = (command: OperatorCommand): Promise<CommandResult> => {
-    if (isCalling(command) || command.action === 'explain') throw new Error('nothing is called here');
+    if (isCalling(command) || command.action === 'explain')
+      throw new Error('nothing is called here');
     return performCommand(store, command, settingsOfCommands, clock);
   };
   const draining = () => false;
   const reload =
-    options.reload ?? (() => Promise.reject(new OrderSyncError('REFUSED', 'there is nothing to read again')));
-  const decide: PagesOptions['actions'] = (page) => actionRoutes({ sources, perform, reload, draining, page, access });
+    options.reload ??
+    (() => Promise.reject(new OrderSyncError('REFUSED', 'there is nothing to read again')));
+  const decide: PagesOptions['actions'] = (page) =>
+    actionRoutes({ sources, perform, reload, draining, page, access });
   const actions = options.decides === true ? decide : options.actions;
   const control = { token: controlToken, host: listen.host, draining, perform, reload, logger };
-  const pages = pageRoutes({ sources, access, logger, ...(actions === undefined ? {} : { actions }) });
+  const pages = pageRoutes({
+    sources,
+    access,
+    logger,
+    ...(actions === undefined ? {} : { actions }),
+  });
   const server = await startHealthServer({
     ...listen,
     version: '1.2.3',
@@ -120,7 +141,8 @@ export async function startPages(options: PagesOptions = {}) {
     as: async (token: string) => {
       const { cookie } = await signIn(token);
       const headers = { cookie: cookie ?? '' };
-      const csrf = /name="csrf" value="([^"]+)"/.exec((await ask('/', { headers })).text)?.[1] ?? '';
+      const csrf =
+        /name="csrf" value="([^"]+)"/.exec((await ask('/', { headers })).text)?.[1] ?? '';
       return { headers, csrf };
     },
     change: (next: Partial<AdminSettings>) => void (settings = { ...settings, ...next }),
@@ -135,7 +157,10 @@ function send(
   const body = form === undefined ? given : new URLSearchParams(form).toString();
   const type = form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
   return new Promise((resolve, reject) => {
-    const sent = request(`http://${address}${path}`, { method, headers: { accept: 'text/html', ...type, ...headers } });
+    const sent = request(`http://${address}${path}`, {
+      method,
+      headers: { accept: 'text/html', ...type, ...headers },
+    });
     sent.on('error', reject);
     sent.on('response', (response) => {
       let text = '';
@@ -143,9 +168,17 @@ function send(
       response.on('error', reject);
       response.on('data', (piece: string) => void (text += piece));
       response.on('end', () => {
-        const all = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
+        const all = Object.entries(response.headers).map(([name, value]): [string, string] => [
+          name,
+          String(value),
+        ]);
         const cookie = response.headers['set-cookie']?.[0]?.split(';')[0] ?? null;
-        resolve({ status: response.statusCode ?? 0, headers: Object.fromEntries(all), text, cookie });
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: Object.fromEntries(all),
+          text,
+          cookie,
+        });
       });
     });
     sent.end(body);

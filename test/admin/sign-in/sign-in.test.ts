@@ -6,7 +6,9 @@ import { operatorToken, startPages, tokens, viewerToken } from '../pages/running
 
 /** A form that only an operator may send. */
 const decide = (): Hono<PageEnv> =>
-  new Hono<PageEnv>().post('/decide', requireOperator, (context) => context.text(`by ${context.var.visitor.name}`));
+  new Hono<PageEnv>().post('/decide', requireOperator, (context) =>
+    context.text(`by ${context.var.visitor.name}`),
+  );
 
 describe('a sign-in to the pages', () => {
   it('begins a session whose cookie no script and no other site can use', async () => {
@@ -14,7 +16,9 @@ describe('a sign-in to the pages', () => {
     expect((await ask('/')).status).toBe(401);
     const signed = await signIn(operatorToken);
     expect([signed.status, signed.headers['location']]).toEqual([303, '/']);
-    expect(signed.headers['set-cookie']).toMatch(/^order_sync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(signed.headers['set-cookie']).toMatch(
+      /^order_sync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
+    );
     const overview = await ask('/', { headers: { cookie: signed.cookie ?? '' } });
     expect(overview.status).toBe(200);
     expect(overview.text).toContain('anna (operator)');
@@ -41,7 +45,9 @@ describe('a sign-in to the pages', () => {
     const wrong = await signIn('not-a-token-of-anybody');
     expect([wrong.status, wrong.cookie]).toEqual([401, null]);
     expect(wrong.text).toContain('This token is not known.');
-    const tried = await Promise.all(Array.from({ length: 30 }, () => signIn('not-a-token-of-anybody')));
+    const tried = await Promise.all(
+      Array.from({ length: 30 }, () => signIn('not-a-token-of-anybody')),
+    );
     expect(tried.filter(({ status }) => status === 429).length).toBeGreaterThan(5);
     const right = await signIn(short);
     expect([right.status, right.headers['retry-after'], right.cookie]).toEqual([429, '1', null]);
@@ -100,7 +106,14 @@ describe('a sign-in to the pages', () => {
       return (await ask('/sign-in', { method: 'POST', form })).headers['location'];
     };
     expect(await signIn('/orders?state=held')).toBe('/orders?state=held');
-    for (const bad of ['https://evil.example', '//evil.example', '/\\evil.example', '/.//evil.example', 'orders', '']) {
+    for (const bad of [
+      'https://evil.example',
+      '//evil.example',
+      '/\\evil.example',
+      '/.//evil.example',
+      'orders',
+      '',
+    ]) {
       expect(await signIn(bad)).toBe('/');
     }
   });
@@ -167,7 +180,9 @@ describe('the address of the pages', () => {
     expect(await statusOf('localhost:9090')).toBe(401);
     expect(await statusOf('192.0.2.7:9090')).toBe(401);
     expect(await statusOf('[2001:db8::7]:9090')).toBe(401);
-    expect(await statusOf('orders.example.com', { settings: { hosts: ['orders.example.com'] } })).toBe(401);
+    expect(
+      await statusOf('orders.example.com', { settings: { hosts: ['orders.example.com'] } }),
+    ).toBe(401);
   });
 
   it('without tokens is this machine alone, and no proxy', async () => {
@@ -184,7 +199,10 @@ describe('the address of the pages', () => {
     expect((await ask('/')).status).toBe(404);
     change({ listen: { host: '127.0.0.1', port: 9090 }, isTrial: false });
     const { status, text } = await ask('/');
-    expect({ status, text }).toEqual({ status: 404, text: expect.stringContaining('admin.tokens is empty') });
+    expect({ status, text }).toEqual({
+      status: 404,
+      text: expect.stringContaining('admin.tokens is empty'),
+    });
     change({ tokens });
     expect((await ask('/')).status).toBe(401);
   });

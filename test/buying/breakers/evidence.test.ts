@@ -21,7 +21,14 @@ describe('the rules of evidence', () => {
   );
 
   it('have no rule for a denial, a person, or a word that every object knows', () => {
-    for (const reason of ['api_disabled', 'manual', 'connector_unproven', 'constructor', '__proto__', ''])
+    for (const reason of [
+      'api_disabled',
+      'manual',
+      'connector_unproven',
+      'constructor',
+      '__proto__',
+      '',
+    ])
       expect(evidenceRule(reason)).toBeNull();
   });
 

@@ -21,7 +21,11 @@ import {
 type CallOf = Partial<Omit<EndedCall, 'scopes'>> & { product?: string | null; family?: string };
 
 let entries = 0;
-function call({ product = 'variant:a', family = 'family:gift_card', ...changes }: CallOf): EndedCall {
+function call({
+  product = 'variant:a',
+  family = 'family:gift_card',
+  ...changes
+}: CallOf): EndedCall {
   entries += 1;
   return {
     entryId: entries,
@@ -67,11 +71,16 @@ class Judged {
       probesBefore: () => 0,
     });
     this.evidence = this.evidence.filter(
-      (one) => !changes.forget.some(({ scope, reason }) => one.scope === scope && one.reason === reason),
+      (one) =>
+        !changes.forget.some(({ scope, reason }) => one.scope === scope && one.reason === reason),
     );
     this.evidence.push(...changes.remember);
-    this.pauses.push(...changes.open.map((one) => ({ ...one, openedBy: 'worker', probeAtMs: null })));
-    this.pauses = this.pauses.filter((one) => !changes.end.some(({ scope }) => scope === one.scope));
+    this.pauses.push(
+      ...changes.open.map((one) => ({ ...one, openedBy: 'worker', probeAtMs: null })),
+    );
+    this.pauses = this.pauses.filter(
+      (one) => !changes.end.some(({ scope }) => scope === one.scope),
+    );
     return changes;
   }
 
@@ -103,18 +112,37 @@ describe('what pauses which scope', () => {
     ],
     ['one unreadable success: nothing', [empty], []],
     ['two unreadable successes', [empty, empty], ['variant:a']],
-    ['three unreadable successes of one product: not the family', [empty, empty, empty], ['variant:a']],
+    [
+      'three unreadable successes of one product: not the family',
+      [empty, empty, empty],
+      ['variant:a'],
+    ],
     ['three rejections of the form', [misread, { row: 'unlisted_code' }, misread], ['variant:a']],
-    ['twenty rejections of one product: not the family', Array.from({ length: 20 }, () => misread), ['variant:a']],
+    [
+      'twenty rejections of one product: not the family',
+      Array.from({ length: 20 }, () => misread),
+      ['variant:a'],
+    ],
     ['three proven absences', [absent, absent, absent], ['variant:a']],
-    ['three dear lines of different products', [tooDear, { ...tooDear, ...b }, tooDear], ['balance:USD']],
+    [
+      'three dear lines of different products',
+      [tooDear, { ...tooDear, ...b }, tooDear],
+      ['balance:USD'],
+    ],
     ['three silent calls', [silent, { ...silent, ...b }, silent], ['account']],
     [
       'lookups that never left',
-      Array.from({ length: 3 }, () => ({ purpose: 'lookup', row: 'unreachable', isAnswered: false }) as const),
+      Array.from(
+        { length: 3 },
+        () => ({ purpose: 'lookup', row: 'unreachable', isAnswered: false }) as const,
+      ),
       ['account'],
     ],
-    ['lookups that hang: nothing', Array.from({ length: 9 }, () => ({ ...silent, purpose: 'lookup' }) as const), []],
+    [
+      'lookups that hang: nothing',
+      Array.from({ length: 9 }, () => ({ ...silent, purpose: 'lookup' }) as const),
+      [],
+    ],
     [
       'lookups that find nothing yet: nothing',
       Array.from({ length: 9 }, () => ({ purpose: 'lookup', row: 'not_found' }) as const),
@@ -154,7 +182,10 @@ describe('what pauses which scope', () => {
 
   it.each<[string, readonly CallOf[]]>([
     ['a success of the product between unreadable ones', [empty, {}, empty]],
-    ['a judged order between rejections of the form', [misread, misread, { row: 'out_of_stock' }, misread]],
+    [
+      'a judged order between rejections of the form',
+      [misread, misread, { row: 'out_of_stock' }, misread],
+    ],
     ['a success between dear lines', [tooDear, tooDear, b, tooDear]],
     [
       'an answer between silent calls, also to a lookup',
@@ -218,7 +249,11 @@ describe('what ends a pause', () => {
   });
 
   it.each<[string, readonly CallOf[], CallOf]>([
-    ['a judged order does not resume a balance', [tooDear, tooDear, tooDear], { row: 'out_of_stock' }],
+    [
+      'a judged order does not resume a balance',
+      [tooDear, tooDear, tooDear],
+      { row: 'out_of_stock' },
+    ],
     ['a rejection does not show that echoes match again', [mismatch], { row: 'out_of_stock' }],
     [
       'a page of a proxy is no answer, also to a lookup',
@@ -232,9 +267,17 @@ describe('what ends a pause', () => {
   });
 
   it('never ends or postpones what a person paused', () => {
-    const pause = { scope: 'variant:a', reason: 'manual', openedBy: 'cli:anna', probes: 0, probeAtMs: null };
+    const pause = {
+      scope: 'variant:a',
+      reason: 'manual',
+      openedBy: 'cli:anna',
+      probes: 0,
+      probeAtMs: null,
+    };
     const input = { evidence: [], pauses: [pause], probesBefore: () => 0 };
-    expect(judgeCall({ ...input, products: unknownProducts, call: call({ trialOf: ['variant:a'] }) })).toMatchObject({
+    expect(
+      judgeCall({ ...input, products: unknownProducts, call: call({ trialOf: ['variant:a'] }) }),
+    ).toMatchObject({
       end: [],
       open: [],
     });
@@ -246,9 +289,21 @@ describe('what ends a pause', () => {
 });
 
 describe('a trial', () => {
-  const pause = { scope: 'variant:a', reason: 'unreadable_success', openedBy: 'worker', probes: 2, probeAtMs: 1 };
+  const pause = {
+    scope: 'variant:a',
+    reason: 'unreadable_success',
+    openedBy: 'worker',
+    probes: 2,
+    probeAtMs: 1,
+  };
   const judged = (ended: EndedCall, paused: JudgedPause = pause) =>
-    judgeCall({ call: ended, evidence: [], pauses: [paused], products: unknownProducts, probesBefore: () => 0 });
+    judgeCall({
+      call: ended,
+      evidence: [],
+      pauses: [paused],
+      products: unknownProducts,
+      probesBefore: () => 0,
+    });
 
   it.each<OutcomeRow>(['unreadable_success', 'server_error', 'dropped'])(
     'that fails postpones the next one: %s',
@@ -257,12 +312,24 @@ describe('a trial', () => {
     },
   );
 
-  it.each<OutcomeRow>(['rate_limited', 'unreachable', 'local_resource'])('that was none is repeated: %s', (row) => {
-    expect(judged(call({ row, isAnswered: false, trialOf: ['variant:a'] }))).toMatchObject({ postpone: [], end: [] });
-  });
+  it.each<OutcomeRow>(['rate_limited', 'unreachable', 'local_resource'])(
+    'that was none is repeated: %s',
+    (row) => {
+      expect(judged(call({ row, isAnswered: false, trialOf: ['variant:a'] }))).toMatchObject({
+        postpone: [],
+        end: [],
+      });
+    },
+  );
 
   it('ends a denial when the API judges its order', () => {
-    const denied = { scope: 'account', reason: 'api_disabled', openedBy: 'worker', probes: 3, probeAtMs: 1 };
+    const denied = {
+      scope: 'account',
+      reason: 'api_disabled',
+      openedBy: 'worker',
+      probes: 3,
+      probeAtMs: 1,
+    };
     expect(judged(call({ row: 'out_of_stock', trialOf: ['account'] }), denied).end).toHaveLength(1);
     expect(judged(call({ row: 'out_of_stock' }), denied).end).toEqual([]);
     expect(judged(call({ row: 'api_disabled', trialOf: ['account'] }), denied)).toMatchObject({
@@ -302,14 +369,20 @@ describe('any series of calls', () => {
           const changes = judged.judge(ended);
           for (const { scope, reason } of changes.open) {
             const { entries: needed, familyEntries } = evidenceRules[reason];
-            const counted = judged.evidence.filter((one) => one.scope === scope && one.reason === reason);
+            const counted = judged.evidence.filter(
+              (one) => one.scope === scope && one.reason === reason,
+            );
             const isFamily = scope === ended.scopes.family;
             // It is enough that one entry failed a second time of which nothing left.
             const fewest = reason === 'api_unreachable' && neverLeftRows.has(each.row) ? 1 : needed;
             const least = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : fewest;
             expect(new Set(counted.map((one) => one.entryId)).size).toBeGreaterThanOrEqual(least);
-            expect(new Set(counted.map((one) => one.product)).size).toBeGreaterThan(isFamily ? 1 : 0);
-            expect(counted.every((one) => scope !== ended.scopes.product || one.product === scope)).toBe(true);
+            expect(new Set(counted.map((one) => one.product)).size).toBeGreaterThan(
+              isFamily ? 1 : 0,
+            );
+            expect(
+              counted.every((one) => scope !== ended.scopes.product || one.product === scope),
+            ).toBe(true);
             expect(scopesJudged(ended.scopes)).toContain(scope);
           }
           const cleared = isAccepted ? scopesJudged(ended.scopes) : [];
@@ -322,7 +395,9 @@ describe('any series of calls', () => {
   });
 
   it('has a rule for each reason, of which each row belongs to one only', () => {
-    const rows = evidenceReasons.flatMap((reason): readonly OutcomeRow[] => evidenceRules[reason].rows);
+    const rows = evidenceReasons.flatMap(
+      (reason): readonly OutcomeRow[] => evidenceRules[reason].rows,
+    );
     expect(new Set(rows).size).toBe(rows.length);
     expect(evidenceReasons.toSorted()).toEqual(Object.keys(evidenceRules).toSorted());
   });

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { outcomeRows, withoutAnswer, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
-import { probeVerdict, type ProbeQuestion, type ProbeVerdict } from '../../../src/core/answers/probe.ts';
+import {
+  probeVerdict,
+  type ProbeQuestion,
+  type ProbeVerdict,
+} from '../../../src/core/answers/probe.ts';
 
 /** What each outcome of a probe shows: of a lookup, then of `/products`. */
-const expected: Readonly<Record<OutcomeRow, readonly [lookup: ProbeVerdict, products: ProbeVerdict]>> = {
+const expected: Readonly<
+  Record<OutcomeRow, readonly [lookup: ProbeVerdict, products: ProbeVerdict]>
+> = {
   accepted: ['open', 'open'],
   answer_mismatch: ['open', 'open'],
   not_found: ['open', 'open'],
@@ -52,22 +58,31 @@ const questions: readonly ProbeQuestion[] = ['lookup', 'products'];
 describe('a probe', () => {
   it.each(outcomeRows)('that ends as %s shows this about the API', (row) => {
     const outcome = withoutAnswer(row, true, '');
-    expect(questions.map((question) => probeVerdict(question, outcome, false))).toEqual(expected[row]);
-  });
-
-  it.each(['cut_answer', 'deadline'] as const)('whose success ends as %s after a head of JSON was answered', (row) => {
-    const outcome = { ...withoutAnswer(row, true, ''), http: 200 };
-    for (const question of questions) expect(probeVerdict(question, outcome, true)).toBe('open');
-  });
-
-  it('whose success is not what it says proves nothing', () => {
-    expect(probeVerdict('lookup', { ...withoutAnswer('unreadable_success', true, ''), http: 200 }, true)).toBe(
-      'cannot_tell',
+    expect(questions.map((question) => probeVerdict(question, outcome, false))).toEqual(
+      expected[row],
     );
   });
 
-  it.each([401, 403])('that is denied with %i and a code that Spec 7 does not list proves nothing', (http) => {
-    const outcome = { ...withoutAnswer('unlisted_code', true, ''), http, code: 'key_suspended' };
-    for (const question of questions) expect(probeVerdict(question, outcome, false)).toBe('cannot_tell');
+  it.each(['cut_answer', 'deadline'] as const)(
+    'whose success ends as %s after a head of JSON was answered',
+    (row) => {
+      const outcome = { ...withoutAnswer(row, true, ''), http: 200 };
+      for (const question of questions) expect(probeVerdict(question, outcome, true)).toBe('open');
+    },
+  );
+
+  it('whose success is not what it says proves nothing', () => {
+    expect(
+      probeVerdict('lookup', { ...withoutAnswer('unreadable_success', true, ''), http: 200 }, true),
+    ).toBe('cannot_tell');
   });
+
+  it.each([401, 403])(
+    'that is denied with %i and a code that Spec 7 does not list proves nothing',
+    (http) => {
+      const outcome = { ...withoutAnswer('unlisted_code', true, ''), http, code: 'key_suspended' };
+      for (const question of questions)
+        expect(probeVerdict(question, outcome, false)).toBe('cannot_tell');
+    },
+  );
 });

@@ -22,7 +22,8 @@ const call = (purpose: EndedCall['purpose'], row: EndedCall['row'], name = produ
 /** A product that was bought, and what else ended since. */
 function productsAfter(...ends: readonly EndedCall[]): Products {
   const products = new Products(1);
-  for (const [index, end] of [call('submit', 'accepted'), ...ends].entries()) products.record(end, index);
+  for (const [index, end] of [call('submit', 'accepted'), ...ends].entries())
+    products.record(end, index);
   return products;
 }
 
@@ -43,7 +44,11 @@ describe('a product that was bought', () => {
   });
 
   it('fails no more as soon as a lookup finds the order whose answer showed other goods', () => {
-    expect(productsAfter(call('submit', 'answer_mismatch'), call('lookup', 'accepted')).isFailing(product)).toBe(false);
+    expect(
+      productsAfter(call('submit', 'answer_mismatch'), call('lookup', 'accepted')).isFailing(
+        product,
+      ),
+    ).toBe(false);
   });
 
   it('is not proven by an order whose units, when they come, have a field that is not read', () => {
@@ -54,8 +59,16 @@ describe('a product that was bought', () => {
   it('is remembered, with what failed since, by the next worker', () => {
     const products = new Products(1);
     products.remember(['variant:a', 'variant:b'], ['variant:b', 'variant:c']);
-    expect(['a', 'b', 'c'].map((name) => products.isProven(`variant:${name}`))).toEqual([true, true, false]);
-    expect(['a', 'b', 'c'].map((name) => products.isFailing(`variant:${name}`))).toEqual([false, true, true]);
+    expect(['a', 'b', 'c'].map((name) => products.isProven(`variant:${name}`))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(['a', 'b', 'c'].map((name) => products.isFailing(`variant:${name}`))).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 });
 
@@ -70,14 +83,18 @@ describe('a product whose orders are denied', () => {
   });
 
   it('is not denied alone when it was accepted itself, or when nothing was accepted since', () => {
-    expect(productsAfter(denied, other, call('submit', 'accepted')).isDeniedAlone(product)).toBe(false);
+    expect(productsAfter(denied, other, call('submit', 'accepted')).isDeniedAlone(product)).toBe(
+      false,
+    );
     expect(productsAfter(denied, other, denied).isDeniedAlone(product)).toBe(false);
   });
 });
 
 it('a failing product is one of many from the fourth on', () => {
   const names = ['a', 'b', 'c', 'd'].map((name) => `variant:${name}`);
-  const products = productsAfter(...names.slice(0, 3).map((name) => call('submit', 'server_error', name)));
+  const products = productsAfter(
+    ...names.slice(0, 3).map((name) => call('submit', 'server_error', name)),
+  );
   expect(products.isOneOfMany('variant:a')).toBe(false);
   products.record(call('submit', 'server_error', 'variant:d'), 9);
   expect(products.isOneOfMany('variant:a')).toBe(true);

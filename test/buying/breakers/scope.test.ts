@@ -40,6 +40,10 @@ describe('the text of a scope', () => {
 });
 
 it('an entry belongs to its product, its family and its balance; a cancel to its family alone', () => {
-  expect(scopesOf(bought)).toEqual({ product: 'variant:v', family: 'family:gift_card', balance: 'balance:USD' });
+  expect(scopesOf(bought)).toEqual({
+    product: 'variant:v',
+    family: 'family:gift_card',
+    balance: 'balance:USD',
+  });
   expect(scopesOf(cancel)).toEqual({ product: null, family: 'family:esim', balance: null });
 });

@@ -1,14 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../../src/buying/decision/decide-lookup.ts';
 import type { EntryFacts, Settlement } from '../../../src/buying/decision/settlement.ts';
-import { answer, facts, noJitter, outcomeUnknown, now, outcome, policy } from '../../support/facts.ts';
+import {
+  answer,
+  facts,
+  noJitter,
+  outcomeUnknown,
+  now,
+  outcome,
+  policy,
+} from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const refused = { row: 'out_of_stock', code: 'out_of_stock', message: 'none left' } as const;
-const unknown: Partial<EntryFacts> = { ...outcomeUnknown, inFlightWindowEndMs: now, inFlightWindowLeftMs: 0 };
+const unknown: Partial<EntryFacts> = {
+  ...outcomeUnknown,
+  inFlightWindowEndMs: now,
+  inFlightWindowLeftMs: 0,
+};
 
 /** What an entry is after a lookup, when the next one asks. */
-const after = (entry: EntryFacts, { state, absences, tries, recoveryStage, row }: Settlement): EntryFacts => ({
+const after = (
+  entry: EntryFacts,
+  { state, absences, tries, recoveryStage, row }: Settlement,
+): EntryFacts => ({
   ...entry,
   state,
   absences,
@@ -23,7 +38,11 @@ describe('an order that is not found', () => {
     ['was accepted', { state: 'placed' }, 'needs_review'],
     ['was rejected while its outcome was unknown', { ...unknown, buffered: refused }, 'rejected'],
     ['is past its deadline', { ...unknown, notAfterMs: now - 1 }, 'expired'],
-    ['is an eSIM that may be cancelled', { ...unknown, operation: 'esim_cancel', iccid: '89' }, 'needs_review'],
+    [
+      'is an eSIM that may be cancelled',
+      { ...unknown, operation: 'esim_cancel', iccid: '89' },
+      'needs_review',
+    ],
     [
       'may be in parts since a loss',
       { ...unknown, recoveryStage: 'own_reference', rules: { partial: true }, quantity: 4 },
@@ -32,7 +51,12 @@ describe('an order that is not found', () => {
   ])('is looked up three times before its absence ends it: the order %s', (_why, changes, end) => {
     const first = facts(changes);
     const once = look(first);
-    expect(once).toMatchObject({ state: first.state, nextStep: 'lookup', absences: 1, dueAtMs: now + 5000 });
+    expect(once).toMatchObject({
+      state: first.state,
+      nextStep: 'lookup',
+      absences: 1,
+      dueAtMs: now + 5000,
+    });
     expect(once).toMatchObject({
       outcomeUnknown: first.outcomeUnknown,
       recoveryStage: first.recoveryStage,
@@ -41,7 +65,12 @@ describe('an order that is not found', () => {
     });
     expect(once.error?.buffered ?? false).toBe(first.buffered !== null);
     const twice = look(after(first, once));
-    expect(twice).toMatchObject({ state: first.state, nextStep: 'lookup', absences: 2, dueAtMs: now + 15_000 });
+    expect(twice).toMatchObject({
+      state: first.state,
+      nextStep: 'lookup',
+      absences: 2,
+      dueAtMs: now + 15_000,
+    });
     expect(look(after(first, twice))).toMatchObject({ state: end, absences: 0 });
   });
 
@@ -49,11 +78,18 @@ describe('an order that is not found', () => {
     const first = facts({ ...unknown, attempts: 2 });
     const once = look(first);
     const twice = look(after(first, once));
-    expect([once, twice].map(({ state, outcomeUnknown: isUnknown }) => [state, isUnknown])).toEqual([
-      ['unknown', true],
-      ['unknown', true],
-    ]);
-    const waits = { state: 'waiting', nextStep: 'send', outcomeUnknown: false, inFlightWindowEndMs: null };
+    expect([once, twice].map(({ state, outcomeUnknown: isUnknown }) => [state, isUnknown])).toEqual(
+      [
+        ['unknown', true],
+        ['unknown', true],
+      ],
+    );
+    const waits = {
+      state: 'waiting',
+      nextStep: 'send',
+      outcomeUnknown: false,
+      inFlightWindowEndMs: null,
+    };
     expect(look(after(first, twice))).toMatchObject({
       ...waits,
       dueAtMs: now + 60_000,
@@ -70,17 +106,26 @@ describe('an order that is not found', () => {
     expect(once).toMatchObject({ nextStep: 'lookup', recoveryStage: 'replacement', absences: 1 });
     const twice = look(after(first, once));
     expect(twice).toMatchObject({ nextStep: 'lookup', recoveryStage: 'replacement', absences: 2 });
-    expect(look(after(first, twice))).toMatchObject({ nextStep: 'send', recoveryStage: 'done', absences: 0 });
+    expect(look(after(first, twice))).toMatchObject({
+      nextStep: 'send',
+      recoveryStage: 'done',
+      absences: 0,
+    });
   });
 
   it('starts the count of absences again when it is found, but not when a lookup fails', () => {
     const sought = facts({ state: 'placed', quantity: 2, absences: 2 });
-    expect(decideLookup(sought, { kind: 'found', answer: answer() }, policy, now, noJitter)).toMatchObject({
+    expect(
+      decideLookup(sought, { kind: 'found', answer: answer() }, policy, now, noJitter),
+    ).toMatchObject({
       state: 'placed',
       absences: 0,
     });
     const failed = { kind: 'failed', outcome: outcome('dropped') } as const;
-    expect(decideLookup(sought, failed, policy, now, noJitter)).toMatchObject({ state: 'placed', absences: 2 });
+    expect(decideLookup(sought, failed, policy, now, noJitter)).toMatchObject({
+      state: 'placed',
+      absences: 2,
+    });
   });
 
   it('is not counted as absent while the call may still arrive, or when the same reference is sent again', () => {
@@ -94,7 +139,11 @@ describe('an order that is not found', () => {
   });
 
   it('is not looked up after its reference expired', () => {
-    const old = facts({ ...unknown, buffered: refused, firstSentAtMs: now - policy.referenceExpiryMs });
+    const old = facts({
+      ...unknown,
+      buffered: refused,
+      firstSentAtMs: now - policy.referenceExpiryMs,
+    });
     expect(look(old)).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 });

@@ -3,7 +3,16 @@ import { decideLookup } from '../../../src/buying/decision/decide-lookup.ts';
 import { decideSubmission } from '../../../src/buying/decision/decide-submission.ts';
 import type { DecisionPolicy, Settlement } from '../../../src/buying/decision/settlement.ts';
 import { withoutAnswer, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
-import { answer, confirming, facts, noJitter, now, outcome, policy, refused } from '../../support/facts.ts';
+import {
+  answer,
+  confirming,
+  facts,
+  noJitter,
+  now,
+  outcome,
+  policy,
+  refused,
+} from '../../support/facts.ts';
 
 const byState: readonly OutcomeRow[] = [
   'insufficient_balance',
@@ -25,28 +34,42 @@ const decide = (row: OutcomeRow, changes: Partial<DecisionPolicy> = {}): Settlem
 const found = { kind: 'found', answer: answer() } as const;
 
 describe('a refusal that the state of the account or of the product can explain', () => {
-  it.each(byState)('is looked up once before it counts, and does not count as an unknown outcome: %s', (row) => {
-    expect(decide(row)).toMatchObject({
-      state: 'unknown',
-      nextStep: 'lookup',
-      outcomeUnknown: false,
-      counted: true,
-      replacements: [],
-      dueAtMs: now + 5000,
-      error: { code: row, buffered: true },
-    });
-    const entry = facts({ state: 'sending', quantity: 1, rules });
-    expect(decideLookup(confirming(entry, row), found, policy, now, noJitter).state).toBe('fulfilled');
-    const unconfirmed = decideSubmission(entry, outcome(row), { ...policy, lookupsProven: false }, now, noJitter);
-    expect({ ...refused(entry, row), counted: true }).toEqual({
-      ...unconfirmed,
-      error: { ...unconfirmed.error, code: row },
-    });
-  });
+  it.each(byState)(
+    'is looked up once before it counts, and does not count as an unknown outcome: %s',
+    (row) => {
+      expect(decide(row)).toMatchObject({
+        state: 'unknown',
+        nextStep: 'lookup',
+        outcomeUnknown: false,
+        counted: true,
+        replacements: [],
+        dueAtMs: now + 5000,
+        error: { code: row, buffered: true },
+      });
+      const entry = facts({ state: 'sending', quantity: 1, rules });
+      expect(decideLookup(confirming(entry, row), found, policy, now, noJitter).state).toBe(
+        'fulfilled',
+      );
+      const unconfirmed = decideSubmission(
+        entry,
+        outcome(row),
+        { ...policy, lookupsProven: false },
+        now,
+        noJitter,
+      );
+      expect({ ...refused(entry, row), counted: true }).toEqual({
+        ...unconfirmed,
+        error: { ...unconfirmed.error, code: row },
+      });
+    },
+  );
 
   it('has the consequence of before where lookups cannot be believed', () => {
     for (const changes of [{ lookupsProven: false }, { canLookUp: false }]) {
-      expect(decide('insufficient_balance', changes)).toMatchObject({ state: 'rejected', outcomeUnknown: false });
+      expect(decide('insufficient_balance', changes)).toMatchObject({
+        state: 'rejected',
+        outcomeUnknown: false,
+      });
       expect(decide('unlisted_code', changes).state).toBe('needs_review');
     }
   });
@@ -71,7 +94,12 @@ describe('a refusal that the state of the account or of the product can explain'
   });
 
   it('of a cancel is settled by the order of its eSIM', () => {
-    const cancel = facts({ operation: 'esim_cancel', state: 'sending', iccid: '89', variant: null });
+    const cancel = facts({
+      operation: 'esim_cancel',
+      state: 'sending',
+      iccid: '89',
+      variant: null,
+    });
     const asked = decideSubmission(cancel, outcome('not_cancellable'), policy, now, noJitter);
     expect(asked).toMatchObject({ state: 'unknown', nextStep: 'lookup', outcomeUnknown: false });
     const entry = confirming(cancel, 'not_cancellable');
@@ -84,9 +112,14 @@ describe('a refusal that the state of the account or of the product can explain'
         noJitter,
       );
     expect(shows('cancelled').state).toBe('fulfilled');
-    expect(shows('active')).toMatchObject({ state: 'waiting', tries: 1, error: { buffered: false } });
+    expect(shows('active')).toMatchObject({
+      state: 'waiting',
+      tries: 1,
+      error: { buffered: false },
+    });
     expect(refused(cancel, 'not_cancellable')).toMatchObject({ state: 'waiting', tries: 1 });
-    // That order exists: a lookup that does not find it, for example with a key of another account, says nothing of the cancel.
+    // That order exists: a lookup that does not find it, for example with a key of another account,
+    // says nothing of the cancel.
     const absent = (absences: number): Settlement =>
       decideLookup({ ...entry, absences }, { kind: 'absent' }, policy, now, noJitter);
     expect(absent(entry.absences)).toMatchObject({

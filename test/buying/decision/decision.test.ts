@@ -24,7 +24,13 @@ describe('the decision about a submission', () => {
     for (const row of outcomeRows) {
       for (const operation of operations) {
         for (const history of [{}, outcomeUnknown]) {
-          const settlement = decideSubmission(facts({ operation, ...history }), outcome(row), policy, now, noJitter);
+          const settlement = decideSubmission(
+            facts({ operation, ...history }),
+            outcome(row),
+            policy,
+            now,
+            noJitter,
+          );
           expect(canTransition('sending', settlement.state), `${row} ${operation}`).toBe(true);
         }
       }
@@ -78,8 +84,19 @@ describe('the decision about a submission', () => {
   });
 
   it('leaves an order that was never sent as never sent, and does not count the attempt', () => {
-    const settlement = decideSubmission(facts(), outcome('unreachable', { sent: false }), policy, now, noJitter);
-    expect(settlement).toMatchObject({ state: 'pending', counted: false, outcomeUnknown: false, dueAtMs: now + 5000 });
+    const settlement = decideSubmission(
+      facts(),
+      outcome('unreachable', { sent: false }),
+      policy,
+      now,
+      noJitter,
+    );
+    expect(settlement).toMatchObject({
+      state: 'pending',
+      counted: false,
+      outcomeUnknown: false,
+      dueAtMs: now + 5000,
+    });
   });
 
   it.each([
@@ -112,7 +129,9 @@ describe('the decision about a submission', () => {
         kind: row === 'invalid_key' || row === 'ip_not_allowed' ? 'key' : 'account',
         reason: row,
       });
-      expect(decideSubmission(facts(outcomeUnknown), outcome(row), policy, now, noJitter).state).toBe('unknown');
+      expect(
+        decideSubmission(facts(outcomeUnknown), outcome(row), policy, now, noJitter).state,
+      ).toBe('unknown');
     },
   );
 
@@ -124,7 +143,12 @@ describe('the decision about a submission', () => {
       now,
       noJitter,
     );
-    expect(settlement).toMatchObject({ state: 'waiting', counted: false, dueAtMs: now + 30_000, pause: null });
+    expect(settlement).toMatchObject({
+      state: 'waiting',
+      counted: false,
+      dueAtMs: now + 30_000,
+      pause: null,
+    });
   });
 
   it('decides by the units that are there, and believes no word that says that they are', () => {
@@ -137,10 +161,24 @@ describe('the decision about a submission', () => {
       noJitter,
     );
     expect(one).toMatchObject({ state: 'placed', nextStep: 'lookup' });
-    const two = answer({ status: 'processing', statusClass: 'pending', units: [{ code: 'A' }, { code: 'B' }] });
+    const two = answer({
+      status: 'processing',
+      statusClass: 'pending',
+      units: [{ code: 'A' }, { code: 'B' }],
+    });
     // A word that says "not yet" is believed: the codes may still change.
-    const early = decideSubmission(ordered, outcome('accepted', { answer: two }), policy, now, noJitter);
-    expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup', answer: { units: two.units } });
+    const early = decideSubmission(
+      ordered,
+      outcome('accepted', { answer: two }),
+      policy,
+      now,
+      noJitter,
+    );
+    expect(early).toMatchObject({
+      state: 'placed',
+      nextStep: 'lookup',
+      answer: { units: two.units },
+    });
     for (const statusClass of ['done', 'none'] as const) {
       const done = outcome('accepted', { answer: { ...two, statusClass } });
       expect(decideSubmission(ordered, done, policy, now, noJitter).state).toBe('fulfilled');
@@ -150,10 +188,17 @@ describe('the decision about a submission', () => {
   it('flags for review what no lookup can complete', () => {
     const early = answer({ status: 'processing', statusClass: 'pending' });
     const blind = { ...policy, canLookUp: false };
-    const settlement = decideSubmission(facts(), outcome('accepted', { answer: early }), blind, now, noJitter);
+    const settlement = decideSubmission(
+      facts(),
+      outcome('accepted', { answer: early }),
+      blind,
+      now,
+      noJitter,
+    );
     expect(settlement).toMatchObject({
       state: 'needs_review',
-      reviewReason: 'accepted with all units, but its status is "processing", and orders cannot be looked up',
+      reviewReason:
+        'accepted with all units, but its status is "processing", and orders cannot be looked up',
       answer: { units: early.units },
     });
   });
@@ -161,30 +206,41 @@ describe('the decision about a submission', () => {
   it('flags a cancel for review whose answer says that it failed', () => {
     const cancel = facts({ operation: 'esim_cancel', iccid: '8900000000000000000' });
     const failed = answer({ status: 'failed', statusClass: 'failed', units: [] });
-    expect(decideSubmission(cancel, outcome('accepted', { answer: failed }), policy, now, noJitter).state).toBe(
-      'needs_review',
-    );
+    expect(
+      decideSubmission(cancel, outcome('accepted', { answer: failed }), policy, now, noJitter)
+        .state,
+    ).toBe('needs_review');
     const cancelled = answer({ status: 'cancelled', statusClass: 'failed', units: [] });
-    expect(decideSubmission(cancel, outcome('accepted', { answer: cancelled }), policy, now, noJitter).state).toBe(
-      'fulfilled',
-    );
+    expect(
+      decideSubmission(cancel, outcome('accepted', { answer: cancelled }), policy, now, noJitter)
+        .state,
+    ).toBe('fulfilled');
   });
 
   it('treats a refunded order as a success (Spec 7)', () => {
     const refunded = answer({ status: 'refunded', statusClass: 'refunded', units: [] });
-    expect(decideSubmission(facts(), outcome('accepted', { answer: refunded }), policy, now, noJitter).state).toBe(
-      'refunded',
-    );
+    expect(
+      decideSubmission(facts(), outcome('accepted', { answer: refunded }), policy, now, noJitter)
+        .state,
+    ).toBe('refunded');
   });
 
   it('waits for stock until the deadline of the order, and rejects at once an order without a deadline', () => {
     expect(refused(facts(), 'out_of_stock').state).toBe('rejected');
     const patient = facts({ notAfterMs: now + 3_600_000 });
-    expect(refused(patient, 'out_of_stock')).toMatchObject({ state: 'waiting', dueAtMs: now + 300_000 });
+    expect(refused(patient, 'out_of_stock')).toMatchObject({
+      state: 'waiting',
+      dueAtMs: now + 300_000,
+    });
   });
 
   it('repeats a rejected cancel after about a minute, three times in all, and a run of 429s uses up none of them', () => {
-    const cancel = facts({ operation: 'esim_cancel', state: 'waiting', lastRow: 'rate_limited', tries: 7 });
+    const cancel = facts({
+      operation: 'esim_cancel',
+      state: 'waiting',
+      lastRow: 'rate_limited',
+      tries: 7,
+    });
     const first = refused(cancel, 'not_cancellable');
     expect(first).toMatchObject({ state: 'waiting', tries: 1, dueAtMs: now + 67_000 });
     const second = refused({ ...cancel, lastRow: 'not_cancellable', tries: 1 }, 'not_cancellable');
@@ -202,26 +258,52 @@ describe('the decision about a submission', () => {
   it('keeps the in-flight window of an entry that needs review: the call may still be processed', () => {
     const old = facts({ state: 'sending', firstSentAtMs: now - policy.referenceExpiryMs });
     const settlement = decideSubmission(old, outcome('headers_timeout'), policy, now, noJitter);
-    const delay = { inFlightWindowEndMs: now + policy.inFlightWindowMs, inFlightWindowMs: policy.inFlightWindowMs };
+    const delay = {
+      inFlightWindowEndMs: now + policy.inFlightWindowMs,
+      inFlightWindowMs: policy.inFlightWindowMs,
+    };
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, ...delay });
   });
 });
 
 describe('the decision about a lookup', () => {
-  const buffered = { row: 'out_of_stock', code: 'out_of_stock', message: 'Fewer than 1 are available.' } as const;
+  const buffered = {
+    row: 'out_of_stock',
+    code: 'out_of_stock',
+    message: 'Fewer than 1 are available.',
+  } as const;
 
   it('gives nobody the units of an answer that is about another order', () => {
     for (const state of ['sending', 'unknown'] as const) {
       const shown = answer({ orderNumber: 'X-1', reference: 'os-of-others' });
       const mixedUp = outcome('answer_mismatch', { http: 200, answer: shown });
-      const settlement = decideSubmission(facts({ ...outcomeUnknown, state }), mixedUp, policy, now, noJitter);
-      expect(settlement).toMatchObject({ state: 'unknown', outcomeUnknown: true, nextStep: 'lookup', pause: null });
+      const settlement = decideSubmission(
+        facts({ ...outcomeUnknown, state }),
+        mixedUp,
+        policy,
+        now,
+        noJitter,
+      );
+      expect(settlement).toMatchObject({
+        state: 'unknown',
+        outcomeUnknown: true,
+        nextStep: 'lookup',
+        pause: null,
+      });
       expect(settlement).toMatchObject({ inFlightWindowMs: policy.inFlightWindowMs, answer: null });
       const message = 'the message of answer_mismatch (order number "X-1")';
       expect(settlement.error).toEqual({ code: 'answer_mismatch', message, buffered: true });
-      const blind = decideSubmission(facts({ state }), mixedUp, { ...policy, canLookUp: false }, now, noJitter);
+      const blind = decideSubmission(
+        facts({ state }),
+        mixedUp,
+        { ...policy, canLookUp: false },
+        now,
+        noJitter,
+      );
       expect(blind).toMatchObject({ state: 'needs_review', answer: null });
-      expect(blind.reviewReason).toBe(`answered answer_mismatch: ${message}, and it cannot be looked up`);
+      expect(blind.reviewReason).toBe(
+        `answered answer_mismatch: ${message}, and it cannot be looked up`,
+      );
     }
   });
 
@@ -229,15 +311,35 @@ describe('the decision about a lookup', () => {
     const entry = facts({ state: 'sending' });
     const goods = outcome('answer_mismatch', { http: 200, answer: answer() });
     const { error } = decideSubmission(entry, goods, policy, now, noJitter);
-    const kept = { row: 'answer_mismatch', code: error?.code ?? null, message: error?.message ?? '' } as const;
+    const kept = {
+      row: 'answer_mismatch',
+      code: error?.code ?? null,
+      message: error?.message ?? '',
+    } as const;
     const asked = facts({ ...outcomeUnknown, buffered: kept });
     const silent = decideLookup(asked, { kind: 'found', answer: answer() }, policy, now, noJitter);
-    expect(silent).toMatchObject({ state: 'needs_review', row: 'answer_mismatch', outcomeUnknown: true, answer: null });
+    expect(silent).toMatchObject({
+      state: 'needs_review',
+      row: 'answer_mismatch',
+      outcomeUnknown: true,
+      answer: null,
+    });
     expect(silent.reviewReason).toContain('GC-1');
-    const clear = decideLookup(asked, { kind: 'found', answer: answer(), repeatsGoods: true }, policy, now, noJitter);
+    const clear = decideLookup(
+      asked,
+      { kind: 'found', answer: answer(), repeatsGoods: true },
+      policy,
+      now,
+      noJitter,
+    );
     expect(clear.state).toBe('fulfilled');
-    const swapped = outcome('answer_mismatch', { http: 200, answer: answer({ reference: 'os-of-others' }) });
-    expect(decideSubmission(entry, swapped, policy, now, noJitter).error?.code).toBe('answer_mismatch');
+    const swapped = outcome('answer_mismatch', {
+      http: 200,
+      answer: answer({ reference: 'os-of-others' }),
+    });
+    expect(decideSubmission(entry, swapped, policy, now, noJitter).error?.code).toBe(
+      'answer_mismatch',
+    );
   });
 
   it('settles such an answer by a lookup of its own reference, and asks a person only when that finds nothing', () => {
@@ -247,11 +349,19 @@ describe('the decision about a lookup', () => {
       message: 'for os-2 (order number "X-1")',
     } as const;
     const entry = facts({ ...outcomeUnknown, buffered: mixedUp });
-    expect(decideLookup(entry, { kind: 'found', answer: answer() }, policy, now, noJitter).state).toBe('fulfilled');
+    expect(
+      decideLookup(entry, { kind: 'found', answer: answer() }, policy, now, noJitter).state,
+    ).toBe('fulfilled');
     expect(decideLookup(entry, { kind: 'absent' }, policy, now, noJitter).state).toBe('unknown');
     const last = { ...entry, ...saidBefore, inFlightWindowLeftMs: 0 };
     for (const lookupsProven of [true, false]) {
-      const settlement = decideLookup(last, { kind: 'absent' }, { ...policy, lookupsProven }, now, noJitter);
+      const settlement = decideLookup(
+        last,
+        { kind: 'absent' },
+        { ...policy, lookupsProven },
+        now,
+        noJitter,
+      );
       expect(settlement).toMatchObject({
         state: 'needs_review',
         outcomeUnknown: true,
@@ -263,7 +373,13 @@ describe('the decision about a lookup', () => {
   });
 
   it('settles an unknown outcome when the order is found', () => {
-    const settlement = decideLookup(facts(outcomeUnknown), { kind: 'found', answer: answer() }, policy, now, noJitter);
+    const settlement = decideLookup(
+      facts(outcomeUnknown),
+      { kind: 'found', answer: answer() },
+      policy,
+      now,
+      noJitter,
+    );
     expect(settlement).toMatchObject({ state: 'fulfilled', outcomeUnknown: false });
   });
 
@@ -277,29 +393,65 @@ describe('the decision about a lookup', () => {
         now,
         noJitter,
       );
-      expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, answer: null });
+      expect(settlement).toMatchObject({
+        state: 'needs_review',
+        outcomeUnknown: true,
+        answer: null,
+      });
       expect(settlement.reviewReason).toBe(`${differs} (order number "GC-1")`);
     }
   });
 
   it('sends the same reference again when the order is absent and nothing was rejected (Spec 7, retry rule 1)', () => {
-    const settlement = decideLookup(facts(outcomeUnknown), { kind: 'absent' }, policy, now, noJitter);
+    const settlement = decideLookup(
+      facts(outcomeUnknown),
+      { kind: 'absent' },
+      policy,
+      now,
+      noJitter,
+    );
     expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'send', outcomeUnknown: true });
   });
 
   it('believes a rejection only when the order is still absent after the in-flight window', () => {
-    const early = decideLookup(facts({ ...outcomeUnknown, buffered }), { kind: 'absent' }, policy, now, noJitter);
-    expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
+    const early = decideLookup(
+      facts({ ...outcomeUnknown, buffered }),
+      { kind: 'absent' },
+      policy,
+      now,
+      noJitter,
+    );
+    expect(early).toMatchObject({
+      state: 'unknown',
+      nextStep: 'lookup',
+      dueAtMs: now + 60_000,
+      row: 'out_of_stock',
+    });
     expect(early.error?.buffered).toBe(true);
-    const delayOver = facts({ ...outcomeUnknown, ...saidBefore, inFlightWindowLeftMs: 0, buffered });
+    const delayOver = facts({
+      ...outcomeUnknown,
+      ...saidBefore,
+      inFlightWindowLeftMs: 0,
+      buffered,
+    });
     const late = decideLookup(delayOver, { kind: 'absent' }, policy, now, noJitter);
     expect(late).toMatchObject({ state: 'rejected', outcomeUnknown: false });
-    expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
+    expect(late.error).toEqual({
+      code: 'out_of_stock',
+      message: buffered.message,
+      buffered: false,
+    });
   });
 
   it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
     const unproven = facts({ ...outcomeUnknown, ...saidBefore, inFlightWindowLeftMs: 0, buffered });
-    const settlement = decideLookup(unproven, { kind: 'absent' }, { ...policy, lookupsProven: false }, now, noJitter);
+    const settlement = decideLookup(
+      unproven,
+      { kind: 'absent' },
+      { ...policy, lookupsProven: false },
+      now,
+      noJitter,
+    );
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
@@ -307,7 +459,13 @@ describe('the decision about a lookup', () => {
     const states: EntryState[] = ['unknown', 'placed'];
     for (const state of states) {
       const failed = { kind: 'failed', outcome: outcome('dropped') } as const;
-      const settlement = decideLookup(facts({ ...outcomeUnknown, state, buffered }), failed, policy, now, noJitter);
+      const settlement = decideLookup(
+        facts({ ...outcomeUnknown, state, buffered }),
+        failed,
+        policy,
+        now,
+        noJitter,
+      );
       expect(settlement).toMatchObject({ state, nextStep: 'lookup', row: 'out_of_stock' });
       expect(settlement.error?.buffered).toBe(true);
     }
@@ -315,7 +473,9 @@ describe('the decision about a lookup', () => {
 
   it('flags an accepted order for review when it is not found', () => {
     const placed = facts({ state: 'placed', ...saidBefore });
-    expect(decideLookup(placed, { kind: 'absent' }, policy, now, noJitter).state).toBe('needs_review');
+    expect(decideLookup(placed, { kind: 'absent' }, policy, now, noJitter).state).toBe(
+      'needs_review',
+    );
   });
 
   it('pauses a scope that the API denies, also when the reference of the entry has expired', () => {
@@ -331,24 +491,50 @@ describe('the decision about a lookup', () => {
   it('counts the deadline for the units from the acceptance, however long the order waited before', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
     const waited = facts({ state: 'sending', firstSentAtMs: now - 2 * policy.placedDeadlineMs });
-    const placed = decideSubmission(waited, outcome('accepted', { answer: pending }), policy, now, noJitter);
-    const shown = facts({ ...waited, state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
+    const placed = decideSubmission(
+      waited,
+      outcome('accepted', { answer: pending }),
+      policy,
+      now,
+      noJitter,
+    );
+    const shown = facts({
+      ...waited,
+      state: 'placed',
+      inFlightWindowEndMs: placed.inFlightWindowEndMs,
+    });
     const found = { kind: 'found', answer: pending } as const;
     const polled = decideLookup(shown, found, policy, now + 5000, noJitter);
-    expect(polled).toMatchObject({ state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
-    expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, noJitter).state).toBe('needs_review');
+    expect(polled).toMatchObject({
+      state: 'placed',
+      inFlightWindowEndMs: placed.inFlightWindowEndMs,
+    });
+    expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, noJitter).state).toBe(
+      'needs_review',
+    );
   });
 
   it('looks up once more after the deadline for the units when the worker died during the last lookup', () => {
-    const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs, inFlightWindowEndMs: null });
+    const late = facts({
+      state: 'placed',
+      firstSentAtMs: now - policy.placedDeadlineMs,
+      inFlightWindowEndMs: null,
+    });
     const crashed = { kind: 'failed', outcome: outcome('crashed') } as const;
-    expect(decideLookup(late, crashed, policy, now, noJitter)).toMatchObject({ state: 'placed', nextStep: 'lookup' });
+    expect(decideLookup(late, crashed, policy, now, noJitter)).toMatchObject({
+      state: 'placed',
+      nextStep: 'lookup',
+    });
     const found = { kind: 'found', answer: answer() } as const;
     expect(decideLookup(late, found, policy, now, noJitter).state).toBe('fulfilled');
   });
 
   it('flags an order for review at the deadline for its units, also when every lookup fails', () => {
-    const placed = facts({ state: 'placed', firstSentAtMs: 0, inFlightWindowEndMs: policy.inFlightWindowMs });
+    const placed = facts({
+      state: 'placed',
+      firstSentAtMs: 0,
+      inFlightWindowEndMs: policy.inFlightWindowMs,
+    });
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
     const early = decideLookup(placed, failed, policy, policy.placedDeadlineMs - 1, noJitter);
     expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup' });
@@ -369,21 +555,37 @@ describe('the decision about a lookup', () => {
     expect(placed.inFlightWindowMs).toBe(policy.inFlightWindowMs);
     const shown = facts({ state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
     expect(
-      decideLookup({ ...shown, inFlightWindowLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, noJitter),
+      decideLookup(
+        { ...shown, inFlightWindowLeftMs: 115_000 },
+        { kind: 'absent' },
+        policy,
+        now + 5000,
+        noJitter,
+      ),
     ).toMatchObject({
       state: 'placed',
       nextStep: 'lookup',
       answer: null,
     });
     const sought = { ...shown, ...saidBefore };
-    expect(decideLookup(sought, { kind: 'absent' }, policy, now + 120_000, noJitter).state).toBe('needs_review');
+    expect(decideLookup(sought, { kind: 'absent' }, policy, now + 120_000, noJitter).state).toBe(
+      'needs_review',
+    );
   });
 
   it('flags an order for review when its units do not come', () => {
-    const placed = facts({ state: 'placed', quantity: 2, firstSentAtMs: now - policy.placedDeadlineMs });
-    expect(decideLookup(placed, { kind: 'found', answer: answer() }, policy, now, noJitter).state).toBe('needs_review');
+    const placed = facts({
+      state: 'placed',
+      quantity: 2,
+      firstSentAtMs: now - policy.placedDeadlineMs,
+    });
+    expect(
+      decideLookup(placed, { kind: 'found', answer: answer() }, policy, now, noJitter).state,
+    ).toBe('needs_review');
     const young = facts({ state: 'placed', quantity: 2, firstSentAtMs: now });
-    expect(decideLookup(young, { kind: 'found', answer: answer() }, policy, now, noJitter)).toMatchObject({
+    expect(
+      decideLookup(young, { kind: 'found', answer: answer() }, policy, now, noJitter),
+    ).toMatchObject({
       state: 'placed',
       tries: 1,
     });
@@ -391,23 +593,37 @@ describe('the decision about a lookup', () => {
 
   describe('of a cancel', () => {
     const iccid = '8900000000000000000';
-    const cancel: Partial<EntryFacts> = { operation: 'esim_cancel' satisfies Operation, iccid, ...outcomeUnknown };
+    const cancel: Partial<EntryFacts> = {
+      operation: 'esim_cancel' satisfies Operation,
+      iccid,
+      ...outcomeUnknown,
+    };
 
     it('confirms the cancel when the order is refunded or the eSIM is cancelled', () => {
       const refunded = answer({ status: 'refunded', statusClass: 'refunded' });
-      expect(decideLookup(facts(cancel), { kind: 'found', answer: refunded }, policy, now, noJitter).state).toBe(
-        'fulfilled',
-      );
-      const oneOfTwo = answer({ units: [{ iccid: '8900000000000000018' }, { iccid, status: 'cancelled' }] });
-      expect(decideLookup(facts(cancel), { kind: 'found', answer: oneOfTwo }, policy, now, noJitter).state).toBe(
-        'fulfilled',
-      );
+      expect(
+        decideLookup(facts(cancel), { kind: 'found', answer: refunded }, policy, now, noJitter)
+          .state,
+      ).toBe('fulfilled');
+      const oneOfTwo = answer({
+        units: [{ iccid: '8900000000000000018' }, { iccid, status: 'cancelled' }],
+      });
+      expect(
+        decideLookup(facts(cancel), { kind: 'found', answer: oneOfTwo }, policy, now, noJitter)
+          .state,
+      ).toBe('fulfilled');
     });
 
     it('does not confirm it when another eSIM of the same order was refunded', () => {
       const other = { iccid: '8900000000000000018', status: 'cancelled' };
-      const still = answer({ status: 'refunded', statusClass: 'refunded', units: [other, { iccid, status: 'new' }] });
-      expect(decideLookup(facts(cancel), { kind: 'found', answer: still }, policy, now, noJitter)).toMatchObject({
+      const still = answer({
+        status: 'refunded',
+        statusClass: 'refunded',
+        units: [other, { iccid, status: 'new' }],
+      });
+      expect(
+        decideLookup(facts(cancel), { kind: 'found', answer: still }, policy, now, noJitter),
+      ).toMatchObject({
         state: 'unknown',
         nextStep: 'send',
       });
@@ -416,9 +632,9 @@ describe('the decision about a lookup', () => {
         statusClass: 'refunded',
         units: [{ iccid: other.iccid }, { iccid }],
       });
-      expect(decideLookup(facts(cancel), { kind: 'found', answer: silent }, policy, now, noJitter).state).toBe(
-        'unknown',
-      );
+      expect(
+        decideLookup(facts(cancel), { kind: 'found', answer: silent }, policy, now, noJitter).state,
+      ).toBe('unknown');
     });
 
     it('flags it for review when the order of the eSIM is not found, which proves nothing', () => {
@@ -433,15 +649,23 @@ describe('the decision about a lookup', () => {
     });
 
     it('repeats it when nothing was cancelled, and flags it for review when it was rejected while its outcome was unknown', () => {
-      const untouched = { kind: 'found', answer: answer({ units: [{ iccid, status: 'active' }] }) } as const;
+      const untouched = {
+        kind: 'found',
+        answer: answer({ units: [{ iccid, status: 'active' }] }),
+      } as const;
       expect(decideLookup(facts(cancel), untouched, policy, now, noJitter)).toMatchObject({
         state: 'unknown',
         nextStep: 'send',
       });
-      const installed = { row: 'not_cancellable', code: 'not_cancellable', message: 'installed' } as const;
-      expect(decideLookup(facts({ ...cancel, buffered: installed }), untouched, policy, now, noJitter).state).toBe(
-        'needs_review',
-      );
+      const installed = {
+        row: 'not_cancellable',
+        code: 'not_cancellable',
+        message: 'installed',
+      } as const;
+      expect(
+        decideLookup(facts({ ...cancel, buffered: installed }), untouched, policy, now, noJitter)
+          .state,
+      ).toBe('needs_review');
     });
   });
 });

@@ -13,9 +13,14 @@ it('the in-flight window lasts its length on the monotonic clock, however the wa
 
 it('the in-flight window goes by the wall clock only if no monotonic time is known, and is never negative', () => {
   const wallOnly = { ...end, inFlightWindowEndMono: null };
-  expect(inFlightWindowLeftMs(wallOnly, { wallMs: 1_000_000_000, monoMs: 9_999_999 })).toBe(120_000);
+  expect(inFlightWindowLeftMs(wallOnly, { wallMs: 1_000_000_000, monoMs: 9_999_999 })).toBe(
+    120_000,
+  );
   expect(inFlightWindowLeftMs(wallOnly, { wallMs: 1_000_120_001, monoMs: 0 })).toBe(0);
   expect(
-    inFlightWindowLeftMs({ inFlightWindowEndMs: null, inFlightWindowEndMono: null }, { wallMs: 0, monoMs: 0 }),
+    inFlightWindowLeftMs(
+      { inFlightWindowEndMs: null, inFlightWindowEndMono: null },
+      { wallMs: 0, monoMs: 0 },
+    ),
   ).toBe(0);
 });

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../../src/buying/decision/decide-lookup.ts';
 import { judgeResend } from '../../../src/core/entry/resend.ts';
-import { answer, facts, noJitter, outcomeUnknown, now, policy, refused, saidBefore } from '../../support/facts.ts';
+import {
+  answer,
+  facts,
+  noJitter,
+  outcomeUnknown,
+  now,
+  policy,
+  refused,
+  saidBefore,
+} from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 /** Its outcome is unknown; its deadline and its in-flight window are over; not found so far. */
@@ -26,7 +35,13 @@ describe('an entry with an unknown outcome, after its deadline,', () => {
   });
 
   it('is looked up again while the first call may still arrive', () => {
-    const settlement = decideLookup(facts({ ...late, inFlightWindowLeftMs: 7000 }), absent, policy, now, noJitter);
+    const settlement = decideLookup(
+      facts({ ...late, inFlightWindowLeftMs: 7000 }),
+      absent,
+      policy,
+      now,
+      noJitter,
+    );
     expect(settlement).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',
@@ -36,14 +51,20 @@ describe('an entry with an unknown outcome, after its deadline,', () => {
   });
 
   it('needs review when an absence proves nothing', () => {
-    const settlement = decideLookup(facts(late), absent, { ...policy, lookupsProven: false }, now, noJitter);
+    const settlement = decideLookup(
+      facts(late),
+      absent,
+      { ...policy, lookupsProven: false },
+      now,
+      noJitter,
+    );
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
   it('is fulfilled when the order is found, however late', () => {
-    expect(decideLookup(facts(late), { kind: 'found', answer: answer() }, policy, now, noJitter).state).toBe(
-      'fulfilled',
-    );
+    expect(
+      decideLookup(facts(late), { kind: 'found', answer: answer() }, policy, now, noJitter).state,
+    ).toBe('fulfilled');
   });
 
   it('needs review if it is a cancel, because the order need not show what became of its eSIM', () => {
@@ -67,9 +88,22 @@ describe('an entry with an unknown outcome, after its deadline,', () => {
     const order = facts({ state: 'sending', quantity: 4, rules, notAfterMs: now });
     const above = refused(order, 'limit_exceeded');
     expect(above).toMatchObject({ state: 'rejected', replacements: [] });
-    expect(refused(order, 'insufficient_balance')).toMatchObject({ state: 'waiting', replacements: [] });
-    const buffered = { row: 'limit_exceeded', code: 'limit_exceeded', message: 'too many' } as const;
-    const absentLate = decideLookup(facts({ ...late, quantity: 4, rules, buffered }), absent, policy, now, noJitter);
+    expect(refused(order, 'insufficient_balance')).toMatchObject({
+      state: 'waiting',
+      replacements: [],
+    });
+    const buffered = {
+      row: 'limit_exceeded',
+      code: 'limit_exceeded',
+      message: 'too many',
+    } as const;
+    const absentLate = decideLookup(
+      facts({ ...late, quantity: 4, rules, buffered }),
+      absent,
+      policy,
+      now,
+      noJitter,
+    );
     expect(absentLate).toMatchObject({ state: 'rejected', replacements: [] });
     const inTime = refused({ ...order, notAfterMs: now + 1 }, 'limit_exceeded');
     expect(inTime.replacements).toHaveLength(2);
@@ -95,6 +129,8 @@ describe('a reference that is to be sent again', () => {
     ['the API may have forgotten it', { firstSentAtMs: now - policy.referenceExpiryMs }],
   ])('is looked up instead, or needs review, when %s', (_why, changes) => {
     expect(judgeResend({ ...young, ...changes }, policy, now)).toEqual({ step: 'lookup' });
-    expect(judgeResend({ ...young, ...changes, canLookUp: false }, policy, now)).toMatchObject({ step: 'review' });
+    expect(judgeResend({ ...young, ...changes, canLookUp: false }, policy, now)).toMatchObject({
+      step: 'review',
+    });
   });
 });

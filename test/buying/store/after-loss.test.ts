@@ -25,7 +25,12 @@ const parts: Settlement = {
 };
 
 it('the parts of an order are looked up first like the order itself, also when it is split long after that time', async () => {
-  await box.store.operator.beginAfterLoss({ actor: 'cli', reason: 'the disk was lost', nowMs: 500, untilMs: 5000 });
+  await box.store.operator.beginAfterLoss({
+    actor: 'cli',
+    reason: 'the disk was lost',
+    nowMs: 500,
+    untilMs: 5000,
+  });
   await box.accept([line({ quantity: 2, rules: { partial: true } })], null, 1000);
   // Long after that time: the order was in the lost outbox, whenever it is claimed.
   const late = 900_000;
@@ -71,7 +76,9 @@ it('in an older copy an entry is looked up first although it came in while the w
   await box.accept([line()], null, 1_000_000);
   await box.store.operator.beginAfterLoss(loss);
   expect(await stepsOf(box.store).openAttempt(box.claim({ nowMs: 2_000_000 }))).toBeNull();
-  expect((await box.opened({ step: 'lookup', nowMs: 2_000_000 })).entry).toMatchObject({ outcomeUnknown: true });
+  expect((await box.opened({ step: 'lookup', nowMs: 2_000_000 })).entry).toMatchObject({
+    outcomeUnknown: true,
+  });
 });
 
 it('a database that takes the place of a lost one gets another id, and remembers how far that one had come', async () => {
@@ -97,7 +104,11 @@ it('in an older copy a refusal that was to be confirmed waits, and its outcome i
     row: 'insufficient_balance',
     error,
   };
-  await box.accept([line({ orderId: 'a', variant: 'card1' }), line({ orderId: 'b', variant: 'card2' })], null, 1000);
+  await box.accept(
+    [line({ orderId: 'a', variant: 'card1' }), line({ orderId: 'b', variant: 'card2' })],
+    null,
+    1000,
+  );
   await stepsOf(box.store).closeAttempt(close(await box.opened(), confirming));
   await stepsOf(box.store).closeAttempt(close(await box.opened(), outcomeUnknown));
   await box.store.operator.beginAfterLoss(loss);
@@ -105,10 +116,14 @@ it('in an older copy a refusal that was to be confirmed waits, and its outcome i
   const next = () => stepsOf(box.store).openAttempt(box.claim({ step: 'lookup', nowMs }));
   const entry = { recoveryStage: 'own_reference', outcomeUnknown: true, errorBuffered: false };
   // The one place is taken: only that entry is looked up.
-  expect(await stepsOf(box.store).openAttempt(box.claim({ nowMs, maxUnknownOutcomes: 1 }))).toBeNull();
+  expect(
+    await stepsOf(box.store).openAttempt(box.claim({ nowMs, maxUnknownOutcomes: 1 })),
+  ).toBeNull();
   expect(await next()).toMatchObject({ entry: { ...entry, variant: 'card2' } });
   expect(await next()).toBeNull();
-  expect(await stepsOf(box.store).openAttempt(box.claim({ nowMs, maxUnknownOutcomes: 4 }))).toBeNull();
+  expect(
+    await stepsOf(box.store).openAttempt(box.claim({ nowMs, maxUnknownOutcomes: 4 })),
+  ).toBeNull();
   expect(await next()).toMatchObject({ entry: { ...entry, variant: 'card1' } });
 });
 
@@ -181,7 +196,9 @@ it('an order that may have been bought in parts cannot be cancelled, and is flag
   const split = () => box.store.read.showOrder('shop1', 'split')?.entries[0];
   expect(split()).toMatchObject({ state: 'waiting', outcomeUnknown: false });
   expect(await stepsOf(box.store).expireOverdue(2_000_001, 9)).toBe(1);
-  const states = ['split', 'whole'].map((orderId) => box.store.read.showOrder('shop1', orderId)?.entries[0]);
+  const states = ['split', 'whole'].map(
+    (orderId) => box.store.read.showOrder('shop1', orderId)?.entries[0],
+  );
   expect(states).toMatchObject([
     {
       state: 'needs_review',

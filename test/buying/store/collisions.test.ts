@@ -30,15 +30,26 @@ async function bought(
     await box.accept([line({ orderId: `o${index}`, ...changes })]);
     const attempt = await box.opened({ nowMs: 2000 + index });
     const settlement = { ...fulfilled, state, answer: { ...shown }, dueAtMs: 99_000_000 };
-    const { settlement: recorded } = await stepsOf(box.store).closeAttempt(close(attempt, settlement));
-    found.push({ reference: attempt.entry.reference, state: recorded.state, reason: recorded.reviewReason });
+    const { settlement: recorded } = await stepsOf(box.store).closeAttempt(
+      close(attempt, settlement),
+    );
+    found.push({
+      reference: attempt.entry.reference,
+      state: recorded.state,
+      reason: recorded.reviewReason,
+    });
   }
   return { box, found, counts: box.store.read.counts() };
 }
 
 describe('what another entry already has', () => {
   it.each<
-    [string, readonly [Partial<AcceptableLine>, OrderAnswer], readonly [Partial<AcceptableLine>, OrderAnswer], string]
+    [
+      string,
+      readonly [Partial<AcceptableLine>, OrderAnswer],
+      readonly [Partial<AcceptableLine>, OrderAnswer],
+      string,
+    ]
   >([
     [
       'an order number',
@@ -46,7 +57,12 @@ describe('what another entry already has', () => {
       [{}, codeAnswer('N-1', 'BBBB-2222-BBBB')],
       'the order number N-1',
     ],
-    ['a code', [{}, codeAnswer('N-1', 'AAAA-1111-AAAA')], [{}, codeAnswer('N-2', 'aaaa1111aaaa')], 'a code'],
+    [
+      'a code',
+      [{}, codeAnswer('N-1', 'AAAA-1111-AAAA')],
+      [{}, codeAnswer('N-2', 'aaaa1111aaaa')],
+      'a code',
+    ],
     [
       'a code without an order number',
       [{}, codeAnswer(null, 'AAAA-1111-AAAA')],
@@ -67,7 +83,10 @@ describe('what another entry already has', () => {
       new Map([
         [
           found[0]?.reference,
-          ['shown_twice', expect.stringContaining(`${what} is also that of ${found[1]?.reference}`)],
+          [
+            'shown_twice',
+            expect.stringContaining(`${what} is also that of ${found[1]?.reference}`),
+          ],
         ],
         [found[1]?.reference, ['needs_review', found[1]?.reason]],
       ]),
@@ -94,8 +113,18 @@ describe('what another entry already has', () => {
     expect(counts).toMatchObject({ needs_review: 2, fulfilled: 0, placed: 0 });
   });
 
-  it.each<[string, readonly [Partial<AcceptableLine>, OrderAnswer], readonly [Partial<AcceptableLine>, OrderAnswer]]>([
-    ['the same number in the other family', [{}, codeAnswer('1', 'AAAA-1111-AAAA')], [esim, esimAnswer('1')]],
+  it.each<
+    [
+      string,
+      readonly [Partial<AcceptableLine>, OrderAnswer],
+      readonly [Partial<AcceptableLine>, OrderAnswer],
+    ]
+  >([
+    [
+      'the same number in the other family',
+      [{}, codeAnswer('1', 'AAAA-1111-AAAA')],
+      [esim, esimAnswer('1')],
+    ],
     [
       'a card number with another pin',
       [{}, codeAnswer('N-1', 'AAAA-1111', '1')],
@@ -114,7 +143,10 @@ describe('what another entry already has', () => {
     [
       'a cancel that shows the order of its eSIM',
       [esim, esimAnswer('N-1')],
-      [{ operation: 'esim_cancel', variant: null, currency: null, quantity: null, iccid }, esimAnswer('N-1')],
+      [
+        { operation: 'esim_cancel', variant: null, currency: null, quantity: null, iccid },
+        esimAnswer('N-1'),
+      ],
     ],
   ])('is not: %s', async (_what, first, second) => {
     const { counts } = await bought(first, second);
@@ -122,7 +154,10 @@ describe('what another entry already has', () => {
   });
 
   it('is found by two indexes, and not by a search through all orders', async () => {
-    const { box } = await bought([{}, codeAnswer('N-1', 'AAAA-1111-AAAA')], [{}, codeAnswer('N-2', 'BBBB-2222-BBBB')]);
+    const { box } = await bought(
+      [{}, codeAnswer('N-1', 'AAAA-1111-AAAA')],
+      [{}, codeAnswer('N-2', 'BBBB-2222-BBBB')],
+    );
     const database = new SqliteDatabase(box.path, { readonly: true });
     const plans = [...statementTexts]
       .filter((sql) => sql.includes("e.outcome_row IS NOT 'answer_mismatch'"))

@@ -21,7 +21,8 @@ async function boxOf(...lines: Partial<AcceptableLine>[]): Promise<Outbox> {
   await stepsOf(box.store).adoptConnector('first', 1);
   return box;
 }
-const several = (count: number, changes: Partial<AcceptableLine> = {}) => Array.from({ length: count }, () => changes);
+const several = (count: number, changes: Partial<AcceptableLine> = {}) =>
+  Array.from({ length: count }, () => changes);
 
 async function sends(box: Outbox, settlement: Settlement): Promise<void> {
   await stepsOf(box.store).closeAttempt(close(await box.opened(), settlement));
@@ -45,17 +46,31 @@ async function next(box: Outbox, changes: Partial<AttemptClaim> = {}): Promise<O
 }
 const pausesOf = (box: Outbox) => box.store.pauses.all();
 const resume = (box: Outbox) =>
-  box.store.operator.resumeScope({ scope: 'family:gift_card', actor: 'cli:anna', reason: 'it fits', nowMs: 4000 });
+  box.store.operator.resumeScope({
+    scope: 'family:gift_card',
+    actor: 'cli:anna',
+    reason: 'it fits',
+    nowMs: 4000,
+  });
 
 describe('a connector under which nothing was delivered yet', () => {
   it('has two orders of a family open at most, and shows that as a pause of the family, also after a restart', async () => {
     const box = await boxOf(...several(4), esim);
     // The other family has its own two.
-    expect(await sendsAll(box, placed)).toEqual(['esim_order', 'gift_card_order', 'gift_card_order']);
+    expect(await sendsAll(box, placed)).toEqual([
+      'esim_order',
+      'gift_card_order',
+      'gift_card_order',
+    ]);
     await box.reopen();
     await stepsOf(box.store).adoptConnector('first', 1);
     expect(await next(box)).toBeNull();
-    const shown = { scope: 'family:gift_card', reason: 'connector_unproven', openedBy: 'worker', probeAtMs: null };
+    const shown = {
+      scope: 'family:gift_card',
+      reason: 'connector_unproven',
+      openedBy: 'worker',
+      probeAtMs: null,
+    };
     expect(await pausesOf(box)).toMatchObject([shown]);
   });
 
@@ -76,7 +91,13 @@ describe('a connector under which nothing was delivered yet', () => {
     ['without an answer', nothing, false],
     [
       'refused for its balance',
-      { ...fulfilled, state: 'waiting', row: 'insufficient_balance', answer: null, dueAtMs: 99_000 },
+      {
+        ...fulfilled,
+        state: 'waiting',
+        row: 'insufficient_balance',
+        answer: null,
+        dueAtMs: 99_000,
+      },
       false,
     ],
   ])('counts orders that may have been bought: %s', async (_what, settlement, isOpen) => {
@@ -92,15 +113,26 @@ describe('a connector under which nothing was delivered yet', () => {
     const lookup = await box.opened({ step: 'lookup', nowMs: 5000 });
     expect(lookup.entry.operation).toBe('gift_card_order');
     await stepsOf(box.store).closeAttempt(close(lookup, fulfilled));
-    expect(await pausesOf(box)).toMatchObject([{ scope: 'family:esim', reason: 'connector_unproven' }]);
+    expect(await pausesOf(box)).toMatchObject([
+      { scope: 'family:esim', reason: 'connector_unproven' },
+    ]);
     await box.reopen();
     await stepsOf(box.store).adoptConnector('first', 1);
     expect(await sendsAll(box, placed)).toEqual(several(4).map(() => 'gift_card_order'));
   });
 
   it('is not proven by a cancel, which never waits for it', async () => {
-    const cancel = { operation: 'esim_cancel', variant: null, currency: null, quantity: null } as const;
-    const box = await boxOf(...several(3, esim), { ...cancel, iccid: '8901' }, { ...cancel, iccid: '8902' });
+    const cancel = {
+      operation: 'esim_cancel',
+      variant: null,
+      currency: null,
+      quantity: null,
+    } as const;
+    const box = await boxOf(
+      ...several(3, esim),
+      { ...cancel, iccid: '8901' },
+      { ...cancel, iccid: '8902' },
+    );
     const sent: string[] = [];
     for (let attempt = await next(box); attempt !== null; attempt = await next(box)) {
       const { operation } = attempt.entry;
@@ -117,11 +149,19 @@ describe('a connector under which nothing was delivered yet', () => {
     await sends(box, answered);
     await sends(box, answered);
     const scope = 'family:gift_card';
-    const pause = { scope, reason: 'answer_mismatch', message: 'other orders', openedBy: 'worker', probeAtMs: 3000 };
+    const pause = {
+      scope,
+      reason: 'answer_mismatch',
+      message: 'other orders',
+      openedBy: 'worker',
+      probeAtMs: 3000,
+    };
     await box.store.pauses.open({ ...pause, nowMs: 2000 });
     // A trial is due, and none may be sent.
     expect(await next(box, { nowMs: 4000, trials: [scope] })).toBeNull();
-    expect(await pausesOf(box)).toMatchObject([{ scope, reason: 'connector_unproven', probeAtMs: null }]);
+    expect(await pausesOf(box)).toMatchObject([
+      { scope, reason: 'connector_unproven', probeAtMs: null },
+    ]);
     await resume(box);
     expect((await box.opened({ nowMs: 5000 })).entry.operation).toBe('gift_card_order');
   });
@@ -134,7 +174,9 @@ describe('a connector under which nothing was delivered yet', () => {
     const who = { actor: 'cli:anna', reason: 'stocktaking', nowMs: 3000 };
     await box.store.operator.pauseScope({ scope, ...who });
     expect(await next(box, { nowMs: 4000, trials: [scope] })).toBeNull();
-    expect(await pausesOf(box)).toMatchObject([{ scope, reason: 'manual', message: 'stocktaking' }]);
+    expect(await pausesOf(box)).toMatchObject([
+      { scope, reason: 'manual', message: 'stocktaking' },
+    ]);
   });
 
   it('is taken for right when a person resumes the family', async () => {
@@ -152,7 +194,12 @@ describe('a connector under which nothing was delivered yet', () => {
     await sends(box, placed);
     await sends(box, placed);
     expect(await next(box)).toBeNull();
-    await box.store.operator.pauseScope({ scope: 'family:gift_card', actor: 'cli:anna', reason: 'lunch', nowMs: 3000 });
+    await box.store.operator.pauseScope({
+      scope: 'family:gift_card',
+      actor: 'cli:anna',
+      reason: 'lunch',
+      nowMs: 3000,
+    });
     await resume(box);
     expect(await next(box)).toBeNull();
     expect(await pausesOf(box)).toMatchObject([{ reason: 'connector_unproven' }]);
@@ -175,7 +222,9 @@ describe('a connector under which nothing was delivered yet', () => {
 
   it('asks for the open orders once a claim, and not in the whole outbox', async () => {
     // With a question for each product, or a scan of all entries, one claim took 500 ms.
-    const box = await boxOf(...Array.from({ length: 1000 }, (_, index) => ({ variant: `v${index}` })));
+    const box = await boxOf(
+      ...Array.from({ length: 1000 }, (_, index) => ({ variant: `v${index}` })),
+    );
     // Processor time: other programs may keep this one waiting.
     const before = process.cpuUsage();
     expect(await next(box)).not.toBeNull();

@@ -14,7 +14,12 @@ async function shownAfter(...answers: (readonly Unit[])[]): Promise<readonly Uni
   await outbox.accept([line({ quantity: 3 })]);
   let attempt = await outbox.opened();
   for (const units of answers) {
-    const placed = { state: 'placed', nextStep: 'lookup', dueAtMs: 2000, answer: { ...answer, units } } as const;
+    const placed = {
+      state: 'placed',
+      nextStep: 'lookup',
+      dueAtMs: 2000,
+      answer: { ...answer, units },
+    } as const;
     await stepsOf(outbox.store).closeAttempt(close(attempt, { ...fulfilled, ...placed }));
     attempt = await outbox.opened({ step: 'lookup' });
   }
@@ -25,13 +30,20 @@ const code = (text: string): Unit => ({ code: text });
 
 describe('a unit that was delivered', () => {
   it.each<[string, (readonly Unit[])[], readonly Unit[]]>([
-    ['a later answer shows only what came since', [[code('A')], [code('B')]], [code('B'), code('A')]],
+    [
+      'a later answer shows only what came since',
+      [[code('A')], [code('B')]],
+      [code('B'), code('A')],
+    ],
     ['a later answer shows fewer', [[code('A'), code('B')], [code('B')]], [code('B'), code('A')]],
     ['a later answer hides its code', [[code('A')], [code('****')]], [code('****'), code('A')]],
     ['a later answer shows none', [[code('A')], []], [code('A')]],
     [
       'all have the same address to redeem them at',
-      [[{ code: 'A', url: 'https://redeem.example' }], [{ code: 'B', url: 'https://redeem.example' }]],
+      [
+        [{ code: 'A', url: 'https://redeem.example' }],
+        [{ code: 'B', url: 'https://redeem.example' }],
+      ],
       [
         { code: 'B', url: 'https://redeem.example' },
         { code: 'A', url: 'https://redeem.example' },

@@ -12,7 +12,9 @@ afterEach(() => outbox.close());
 describe('due entries', () => {
   it('are claimed in the order unknown, waiting, pending; and no new ones while too many outcomes are unknown', async () => {
     await outbox.accept([line()]);
-    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), { ...nothing, nextStep: 'send' }));
+    await stepsOf(outbox.store).closeAttempt(
+      close(await outbox.opened(), { ...nothing, nextStep: 'send' }),
+    );
     await outbox.accept([line({ lineId: '2' })]);
     await stepsOf(outbox.store).closeAttempt(
       close(await outbox.opened(), { ...nothing, state: 'waiting', outcomeUnknown: false }),
@@ -28,7 +30,9 @@ describe('due entries', () => {
     }
     expect(taken).toEqual(['unknown', 'waiting', 'pending']);
     await outbox.accept([line({ lineId: '4' })]);
-    expect(await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: 9000, maxUnknownOutcomes: 3 }))).toBeNull();
+    expect(
+      await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: 9000, maxUnknownOutcomes: 3 })),
+    ).toBeNull();
   });
 
   it('are announced by the earliest due time of all shops and balances', async () => {
@@ -46,12 +50,16 @@ describe('due entries', () => {
     expect(await stepsOf(outbox.store).nextDueAt('lookup', 0)).toBeNull();
     const attempt = await outbox.opened({ nowMs: 3000 });
     expect(await stepsOf(outbox.store).nextDueAt('send', 0)).toBeNull();
-    await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, nextStep: 'lookup', dueAtMs: 4000 }));
+    await stepsOf(outbox.store).closeAttempt(
+      close(attempt, { ...nothing, nextStep: 'lookup', dueAtMs: 4000 }),
+    );
     expect(await stepsOf(outbox.store).nextDueAt('lookup', 0)).toBe(4000);
     expect(await stepsOf(outbox.store).nextDueAt('send', 0)).toBeNull();
     const looked = await outbox.opened({ nowMs: 4000, step: 'lookup' });
     expect(await stepsOf(outbox.store).nextDueAt('lookup', 0)).toBeNull();
-    await stepsOf(outbox.store).closeAttempt(close(looked, { ...nothing, nextStep: 'send', dueAtMs: 5000 }));
+    await stepsOf(outbox.store).closeAttempt(
+      close(looked, { ...nothing, nextStep: 'send', dueAtMs: 5000 }),
+    );
     expect(await stepsOf(outbox.store).nextDueAt('lookup', 0)).toBeNull();
     expect(await stepsOf(outbox.store).nextDueAt('send', 0)).toBe(5000);
   });
@@ -60,20 +68,31 @@ describe('due entries', () => {
     const looksUp = { ...nothing, nextStep: 'lookup' } as const;
     const units = { ...looksUp, state: 'placed', outcomeUnknown: false, dueAtMs: 2000 } as const;
     const esim = { operation: 'esim_order', variant: null, plan: 'p' } as const;
-    await outbox.accept([line({ lineId: 'a' }), line({ lineId: 'b' }), line({ lineId: 'units', ...esim })]);
+    await outbox.accept([
+      line({ lineId: 'a' }),
+      line({ lineId: 'b' }),
+      line({ lineId: 'units', ...esim }),
+    ]);
     for (const _ of 'abc') {
       const sent = await outbox.opened();
-      const settlement = sent.entry.operation === 'esim_order' ? units : { ...looksUp, dueAtMs: 5000 };
+      const settlement =
+        sent.entry.operation === 'esim_order' ? units : { ...looksUp, dueAtMs: 5000 };
       await stepsOf(outbox.store).closeAttempt(close(sent, settlement));
     }
     const looked = [];
-    for (const _ of 'abc') looked.push((await outbox.opened({ step: 'lookup', nowMs: 9000 })).entry.state);
+    for (const _ of 'abc')
+      looked.push((await outbox.opened({ step: 'lookup', nowMs: 9000 })).entry.state);
     expect(looked).toEqual(['unknown', 'placed', 'unknown']);
   });
 
   it('of a paused balance are not claimed, while those of another balance are', async () => {
     await outbox.accept([line(), line({ lineId: '2', currency: 'EUR' })]);
-    const pause = { scope: 'balance:USD', reason: 'insufficient_balance', message: '', openedBy: 'worker' };
+    const pause = {
+      scope: 'balance:USD',
+      reason: 'insufficient_balance',
+      message: '',
+      openedBy: 'worker',
+    };
     await outbox.store.pauses.open({ ...pause, probeAtMs: 9000, nowMs: 100 });
     expect((await stepsOf(outbox.store).openAttempt(outbox.claim()))?.entry.currency).toBe('EUR');
     expect(await stepsOf(outbox.store).openAttempt(outbox.claim())).toBeNull();
@@ -83,7 +102,14 @@ describe('due entries', () => {
     const iccid = '8988211000000000000';
     await outbox.accept([
       line({ operation: 'esim_topup', variant: null, plan: 'p', iccid, quantity: null }),
-      line({ lineId: '2', operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null }),
+      line({
+        lineId: '2',
+        operation: 'esim_cancel',
+        variant: null,
+        iccid,
+        quantity: null,
+        currency: null,
+      }),
     ]);
     const topup = await outbox.opened();
     expect(topup.entry.operation).toBe('esim_topup');
@@ -124,12 +150,21 @@ describe('an order whose deadline passes while it waits', () => {
     'ends with the refusal of the order itself, and not with what kept it from being judged: %s',
     async (row, code) => {
       await outbox.accept([line({ notAfterMs: 5000 })]);
-      const waiting = { ...nothing, state: 'waiting', nextStep: 'send', outcomeUnknown: false, row } as const;
+      const waiting = {
+        ...nothing,
+        state: 'waiting',
+        nextStep: 'send',
+        outcomeUnknown: false,
+        row,
+      } as const;
       const error = { code: row, message: 'said then', buffered: false };
       await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), { ...waiting, error }));
       expect(await stepsOf(outbox.store).expireOverdue(5000, 5)).toBe(1);
       const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
-      expect(due?.document.lines[0]?.entries[0]).toMatchObject({ state: 'rejected', error: { code } });
+      expect(due?.document.lines[0]?.entries[0]).toMatchObject({
+        state: 'rejected',
+        error: { code },
+      });
     },
   );
 });
@@ -139,14 +174,20 @@ describe('budget slots', () => {
     await outbox.accept([line(), line({ lineId: '2' })]);
     await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
     await outbox.opened();
-    const slots = await stepsOf(outbox.store).budget.restoreSlots({ settledMono: 7000, bootId: 'boot' });
+    const slots = await stepsOf(outbox.store).budget.restoreSlots({
+      settledMono: 7000,
+      bootId: 'boot',
+    });
     expect(slots.map((slot) => [slot.limitName, slot.settledMono])).toEqual([
       ['requests', 1000],
       ['orders', 1000],
       ['requests', 7000],
       ['orders', 7000],
     ]);
-    const rebooted = await stepsOf(outbox.store).budget.restoreSlots({ settledMono: 50, bootId: 'another boot' });
+    const rebooted = await stepsOf(outbox.store).budget.restoreSlots({
+      settledMono: 50,
+      bootId: 'another boot',
+    });
     expect(rebooted.map((slot) => slot.settledMono)).toEqual([50, 50, 50, 50]);
   });
 
@@ -159,7 +200,9 @@ describe('budget slots', () => {
         { slotsSettledMono: null },
       ),
     );
-    expect(await stepsOf(outbox.store).budget.restoreSlots({ settledMono: 1, bootId: 'boot' })).toEqual([]);
+    expect(
+      await stepsOf(outbox.store).budget.restoreSlots({ settledMono: 1, bootId: 'boot' }),
+    ).toEqual([]);
   });
 });
 
@@ -195,7 +238,9 @@ describe('the result of an order', () => {
         {
           line_id: '1',
           state: 'fulfilled',
-          entries: [{ order_number: 'GC-1', cost: '10.00', units: [{ code: 'SECRET-CODE' }], error: null }],
+          entries: [
+            { order_number: 'GC-1', cost: '10.00', units: [{ code: 'SECRET-CODE' }], error: null },
+          ],
         },
         {
           line_id: '2',
@@ -235,7 +280,9 @@ describe('pauses', () => {
     await outbox.store.pauses.open({ ...pause, nowMs: 100 });
     await outbox.store.pauses.open({ ...pause, reason: 'redirect', nowMs: 200 });
     await outbox.reopen();
-    expect(await outbox.store.pauses.all()).toMatchObject([{ scope: 'account', reason: 'api_disabled', sinceMs: 100 }]);
+    expect(await outbox.store.pauses.all()).toMatchObject([
+      { scope: 'account', reason: 'api_disabled', sinceMs: 100 },
+    ]);
     expect(await outbox.store.pauses.end('account', 'maintenance is over', 300)).toBe(true);
     const raw = new SqliteDatabase(outbox.path, { readonly: true });
     expect(raw.prepare('SELECT actor, action, subject FROM audit_log ORDER BY id').all()).toEqual([
@@ -248,7 +295,9 @@ describe('pauses', () => {
 
 describe('the turns of shops and queues', () => {
   it('let a single order of one shop overtake the backlog of another', async () => {
-    await outbox.accept(Array.from({ length: 300 }, (_, order) => line({ source: 'large', orderId: `a${order}` })));
+    await outbox.accept(
+      Array.from({ length: 300 }, (_, order) => line({ source: 'large', orderId: `a${order}` })),
+    );
     await outbox.accept([line({ source: 'small', orderId: 'b' })]);
     await outbox.opened();
     await outbox.opened();
@@ -259,12 +308,24 @@ describe('the turns of shops and queues', () => {
     await outbox.accept(Array.from({ length: 20 }, (_, order) => line({ orderId: `old${order}` })));
     for (let order = 0; order < 20; order += 1) {
       await stepsOf(outbox.store).closeAttempt(
-        close(await outbox.opened(), { ...nothing, state: 'waiting', outcomeUnknown: false, dueAtMs: 2000 }),
+        close(await outbox.opened(), {
+          ...nothing,
+          state: 'waiting',
+          outcomeUnknown: false,
+          dueAtMs: 2000,
+        }),
       );
     }
     await outbox.accept(Array.from({ length: 20 }, (_, order) => line({ orderId: `new${order}` })));
     const states = [];
     for (let turn = 0; turn < 6; turn += 1) states.push((await outbox.opened()).entry.state);
-    expect(states.toSorted()).toEqual(['pending', 'pending', 'pending', 'waiting', 'waiting', 'waiting']);
+    expect(states.toSorted()).toEqual([
+      'pending',
+      'pending',
+      'pending',
+      'waiting',
+      'waiting',
+      'waiting',
+    ]);
   });
 });

@@ -1,6 +1,14 @@
 import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { act, entries, inFlightWindowEndMs, referenceOf, review, settle, standingIn } from '../../support/operator.ts';
+import {
+  act,
+  entries,
+  inFlightWindowEndMs,
+  referenceOf,
+  review,
+  settle,
+  standingIn,
+} from '../../support/operator.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
 async function outcomeUnknown(): Promise<Outbox> {
@@ -14,11 +22,19 @@ async function outcomeUnknown(): Promise<Outbox> {
 describe('the in-flight window of an unknown outcome', () => {
   it('is stamped by the monotonic clock when it begins, and only then', async () => {
     const box = await outcomeUnknown();
-    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 119_000, in_flight_window_boot_id: 'boot' });
+    expect(entries(box)[0]).toMatchObject({
+      in_flight_window_end_mono: 119_000,
+      in_flight_window_boot_id: 'boot',
+    });
     const asked = await box.opened({ step: 'lookup', nowMs: 4000 });
     expect(asked.entry.inFlightWindowEndMono).toBe(119_000);
-    await stepsOf(box.store).closeAttempt(close(asked, { ...nothing, inFlightWindowMs: null }, { nowMono: 50_000 }));
-    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 119_000, in_flight_window_boot_id: 'boot' });
+    await stepsOf(box.store).closeAttempt(
+      close(asked, { ...nothing, inFlightWindowMs: null }, { nowMono: 50_000 }),
+    );
+    expect(entries(box)[0]).toMatchObject({
+      in_flight_window_end_mono: 119_000,
+      in_flight_window_boot_id: 'boot',
+    });
     const settled = {
       ...nothing,
       state: 'rejected',
@@ -26,8 +42,13 @@ describe('the in-flight window of an unknown outcome', () => {
       inFlightWindowEndMs: null,
       inFlightWindowMs: null,
     } as const;
-    await stepsOf(box.store).closeAttempt(close(await box.opened({ step: 'lookup', nowMs: 4000 }), settled));
-    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_ms: null, in_flight_window_end_mono: null });
+    await stepsOf(box.store).closeAttempt(
+      close(await box.opened({ step: 'lookup', nowMs: 4000 }), settled),
+    );
+    expect(entries(box)[0]).toMatchObject({
+      in_flight_window_end_ms: null,
+      in_flight_window_end_mono: null,
+    });
   });
 
   it('continues after a restart of the worker, and begins again, once, after a restart of the machine', async () => {
@@ -36,12 +57,19 @@ describe('the in-flight window of an unknown outcome', () => {
     expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 119_000 });
     await stepsOf(box.store).restartInFlightWindows({ untilMono: 120_500, bootId: 'next boot' });
     await stepsOf(box.store).restartInFlightWindows({ untilMono: 180_500, bootId: 'next boot' });
-    // The end by the wall clock stays: people see it, and the deadline of an acceptance is counted from it.
-    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 120_500, in_flight_window_end_ms: 120_000 });
+    // The end by the wall clock stays: people see it, and the deadline of an acceptance is counted
+    // from it.
+    expect(entries(box)[0]).toMatchObject({
+      in_flight_window_end_mono: 120_500,
+      in_flight_window_end_ms: 120_000,
+    });
     // Without a boot id every stamp may be of another run of the machine.
     await stepsOf(box.store).restartInFlightWindows({ untilMono: 200_500, bootId: null });
     await stepsOf(box.store).restartInFlightWindows({ untilMono: 260_500, bootId: null });
-    expect(entries(box)[0]).toMatchObject({ in_flight_window_end_mono: 260_500, in_flight_window_boot_id: null });
+    expect(entries(box)[0]).toMatchObject({
+      in_flight_window_end_mono: 260_500,
+      in_flight_window_boot_id: null,
+    });
   });
 
   it('also holds for a person who sets the wall clock forward', async () => {
@@ -57,7 +85,9 @@ describe('the in-flight window of an unknown outcome', () => {
     );
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     const later = { nowMs: 10 * inFlightWindowEndMs, bootId: 'boot' };
-    await expect(act(box, order, { ...later, nowMono: 118_999 })).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, order, { ...later, nowMono: 118_999 })).rejects.toMatchObject({
+      code: 'REFUSED',
+    });
     await act(box, order, { ...later, nowMono: 119_000 });
     expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });
   });
@@ -76,7 +106,9 @@ describe('the in-flight window of an unknown outcome', () => {
     await stepsOf(box.store).restartInFlightWindows({ untilMono: 200_000, bootId: null });
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     const later = { nowMs: 10 * inFlightWindowEndMs, bootId: null };
-    await expect(act(box, order, { ...later, nowMono: 199_999 })).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, order, { ...later, nowMono: 199_999 })).rejects.toMatchObject({
+      code: 'REFUSED',
+    });
     await act(box, order, { ...later, nowMono: 200_000 });
     expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });
   });

@@ -30,7 +30,14 @@ it('the last 20 of each kind are kept, for seven days', async () => {
   const database = new SqliteDatabase(box.path);
   onTestFinished(() => void database.close());
   const keep = (isError: boolean, http: number, nowMs: number): void =>
-    keepAnswer(database, { kind: 'products', isError, attemptId: null, http, body: `{"at":${nowMs}}`, nowMs });
+    keepAnswer(database, {
+      kind: 'products',
+      isError,
+      attemptId: null,
+      http,
+      body: `{"at":${nowMs}}`,
+      nowMs,
+    });
   keep(true, 503, 0);
   for (let nowMs = 1; nowMs <= 30; nowMs += 1) keep(false, 200, nowMs);
   expect(box.store.read.lastAnswer('products', true)?.httpStatus).toBe(503);

@@ -12,8 +12,16 @@ afterEach(async () => {
 
 /** An answer with as many units as are kept, which no other answer has. */
 function placedWith(round: number): Settlement {
-  const units = Array.from({ length: keptUnits(1) }, (_, index) => ({ code: `R${round}-${index}` }));
-  return { ...fulfilled, state: 'placed', nextStep: 'lookup', dueAtMs: 1, answer: { ...answer, units } };
+  const units = Array.from({ length: keptUnits(1) }, (_, index) => ({
+    code: `R${round}-${index}`,
+  }));
+  return {
+    ...fulfilled,
+    state: 'placed',
+    nextStep: 'lookup',
+    dueAtMs: 1,
+    answer: { ...answer, units },
+  };
 }
 
 it('an order that shows other units at each lookup does not grow: the newest are kept', async () => {

@@ -10,7 +10,9 @@ describe('the proof that lookups work', () => {
     onTestFinished(() => box.close());
     await stepsOf(box.store).lookups.prove({ kind: 'esim', path: '/esim/orders/{key}' });
     await stepsOf(box.store).lookups.prove({ kind: 'esim', path: '/v2/esim/orders/{key}' });
-    expect(await stepsOf(box.store).lookups.proven()).toEqual([{ kind: 'esim', path: '/v2/esim/orders/{key}' }]);
+    expect(await stepsOf(box.store).lookups.proven()).toEqual([
+      { kind: 'esim', path: '/v2/esim/orders/{key}' },
+    ]);
   });
 });
 
@@ -18,10 +20,16 @@ describe('an order to try a lookup with', () => {
   it('was surely bought and is of the same kind: a top-up proves lookups of top-ups only', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
-    await box.accept([line({ operation: 'esim_topup', variant: null, plan: 'p', iccid: '8988211000000000001' })]);
+    await box.accept([
+      line({ operation: 'esim_topup', variant: null, plan: 'p', iccid: '8988211000000000001' }),
+    ]);
     const topup = await box.opened();
-    await stepsOf(box.store).closeAttempt(close(topup, { ...fulfilled, answer: { ...answer, units: [] } }));
-    expect(await stepsOf(box.store).lookups.boughtReference('esim_topup')).toBe(topup.entry.reference);
+    await stepsOf(box.store).closeAttempt(
+      close(topup, { ...fulfilled, answer: { ...answer, units: [] } }),
+    );
+    expect(await stepsOf(box.store).lookups.boughtReference('esim_topup')).toBe(
+      topup.entry.reference,
+    );
     expect(await stepsOf(box.store).lookups.boughtReference('esim')).toBeNull();
     await box.accept([line({ lineId: '2', operation: 'esim_order', variant: null, plan: 'p' })]);
     const attempt = await box.opened();
@@ -40,7 +48,9 @@ describe('an order to try a lookup with', () => {
       references.push(attempt.entry.reference);
       await stepsOf(box.store).closeAttempt(close(attempt, fulfilled));
     }
-    const tried = references.indexOf((await stepsOf(box.store).lookups.boughtReference('gift_card')) ?? '');
+    const tried = references.indexOf(
+      (await stepsOf(box.store).lookups.boughtReference('gift_card')) ?? '',
+    );
     expect(tried).toBe(10);
   });
 
@@ -48,7 +58,9 @@ describe('an order to try a lookup with', () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     const database = new SqliteDatabase(box.path, { readonly: true });
-    const plan = database.prepare<[string], { detail: string }>(`EXPLAIN QUERY PLAN ${boughtOrderSql}`);
+    const plan = database.prepare<[string], { detail: string }>(
+      `EXPLAIN QUERY PLAN ${boughtOrderSql}`,
+    );
     const steps = plan.all('esim_order').map((step) => step.detail);
     database.close();
     expect(steps).toContain('SEARCH entries USING INDEX entries_bought (operation=?)');

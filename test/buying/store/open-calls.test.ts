@@ -13,7 +13,12 @@ const of = (variant: string, count: number, changes: Partial<AcceptableLine> = {
   Array.from({ length: count }, () => ({ variant, ...changes }));
 
 /** Claims as long as something may start; returns the products. */
-async function sent(box: Outbox, most: number, isProven: boolean, nowMs = 2000): Promise<readonly (string | null)[]> {
+async function sent(
+  box: Outbox,
+  most: number,
+  isProven: boolean,
+  nowMs = 2000,
+): Promise<readonly (string | null)[]> {
   const products: (string | null)[] = [];
   for (;;) {
     const known = { isFailing: () => false, isProven: () => isProven, manyFail: () => false };
@@ -39,8 +44,12 @@ describe('unknown outcomes and calls under way', () => {
 
   it('leave no place to a product with two unknown outcomes, and all others have theirs', async () => {
     const box = await boxOf(...of('sick', 5));
-    for (let time = 0; time < 2; time += 1) await stepsOf(box.store).closeAttempt(close(await box.opened(), later));
-    await box.accept([line({ orderId: 'w1', variant: 'well' }), line({ orderId: 'w2', variant: 'well' })]);
+    for (let time = 0; time < 2; time += 1)
+      await stepsOf(box.store).closeAttempt(close(await box.opened(), later));
+    await box.accept([
+      line({ orderId: 'w1', variant: 'well' }),
+      line({ orderId: 'w2', variant: 'well' }),
+    ]);
     expect(await sent(box, 8, true)).toEqual(['well', 'well']);
     expect(box.store.read.counts()).toMatchObject({ unknown: 2, sending: 2, pending: 3 });
   });
@@ -61,7 +70,9 @@ describe('unknown outcomes and calls under way', () => {
 
   it('do not grow when an entry of unknown outcome is sent again', async () => {
     const box = await boxOf(...of('a', 3));
-    await stepsOf(box.store).closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send' }));
+    await stepsOf(box.store).closeAttempt(
+      close(await box.opened(), { ...nothing, nextStep: 'send' }),
+    );
     expect(await sent(box, 1, true, 4000)).toEqual(['a']);
     expect(box.store.read.counts()).toMatchObject({ sending: 1, pending: 2 });
     expect(await sent(box, 3, true, 4000)).toEqual(['a']);

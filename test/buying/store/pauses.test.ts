@@ -15,7 +15,12 @@ async function withLines(...lines: Partial<AcceptableLine>[]): Promise<Outbox> {
   return outbox;
 }
 
-const person = (scope: string) => ({ scope, actor: 'cli:anna', reason: 'stocktaking', nowMs: 5000 });
+const person = (scope: string) => ({
+  scope,
+  actor: 'cli:anna',
+  reason: 'stocktaking',
+  nowMs: 5000,
+});
 const worker = (scope: string) => ({
   scope,
   reason: 'insufficient_balance',
@@ -35,7 +40,10 @@ describe('a scope that a person paused', () => {
     { scope: 'balance:USD', stopped: { rules: { fallback_currency: 'EUR' } } },
     { scope: 'family:gift_card', stopped: {} },
     { scope: 'family:esim', stopped: esim },
-    { scope: 'family:esim', stopped: { operation: 'esim_topup', variant: null, plan: 'es-1', iccid: '8901' } as const },
+    {
+      scope: 'family:esim',
+      stopped: { operation: 'esim_topup', variant: null, plan: 'es-1', iccid: '8901' } as const,
+    },
     {
       scope: 'family:esim',
       stopped: { operation: 'esim_cancel', variant: null, iccid: '8901', currency: null } as const,
@@ -49,26 +57,33 @@ describe('a scope that a person paused', () => {
     expect((await stepsOf(box.store).openAttempt(box.claim()))?.purpose).toBe('submit');
   });
 
-  it.each(['family:esim', 'balance:EUR', 'key:spare'])('does not pause other scopes: %s', async (scope) => {
-    const box = await withLines({ ...esim, currency: 'EUR' }, {});
-    await box.store.operator.pauseScope(person(scope));
-    const first = await stepsOf(box.store).openAttempt(box.claim());
-    const second = await stepsOf(box.store).openAttempt(box.claim());
-    const sent = [first, second].map((attempt) => attempt?.entry.operation ?? 'none').toSorted();
-    expect(sent).toEqual([
-      scope === 'key:spare' ? 'esim_order' : 'gift_card_order',
-      scope === 'key:spare' ? 'gift_card_order' : 'none',
-    ]);
-  });
+  it.each(['family:esim', 'balance:EUR', 'key:spare'])(
+    'does not pause other scopes: %s',
+    async (scope) => {
+      const box = await withLines({ ...esim, currency: 'EUR' }, {});
+      await box.store.operator.pauseScope(person(scope));
+      const first = await stepsOf(box.store).openAttempt(box.claim());
+      const second = await stepsOf(box.store).openAttempt(box.claim());
+      const sent = [first, second].map((attempt) => attempt?.entry.operation ?? 'none').toSorted();
+      expect(sent).toEqual([
+        scope === 'key:spare' ? 'esim_order' : 'gift_card_order',
+        scope === 'key:spare' ? 'gift_card_order' : 'none',
+      ]);
+    },
+  );
 
   it('sends no entry of unknown outcome again, but looks it up', async () => {
     const box = await withLines({}, {});
-    await stepsOf(box.store).closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send' }));
+    await stepsOf(box.store).closeAttempt(
+      close(await box.opened(), { ...nothing, nextStep: 'send' }),
+    );
     await stepsOf(box.store).closeAttempt(close(await box.opened(), nothing));
     await box.store.operator.pauseScope(person('family:gift_card'));
     const later = { nowMs: 600_000 };
     expect(await stepsOf(box.store).openAttempt(box.claim(later))).toBeNull();
-    expect((await stepsOf(box.store).openAttempt(box.claim({ ...later, step: 'lookup' })))?.purpose).toBe('lookup');
+    expect(
+      (await stepsOf(box.store).openAttempt(box.claim({ ...later, step: 'lookup' })))?.purpose,
+    ).toBe('lookup');
   });
 
   it('is resumed by a person, and not by a probe that was in flight', async () => {
@@ -91,9 +106,13 @@ describe('a scope that a person paused', () => {
     // A pause that the worker opens meanwhile does not replace it.
     await box.store.pauses.open(worker('balance:USD'));
     expect((await box.store.pauses.all())[0]?.probeAtMs).toBeNull();
-    await expect(box.store.operator.pauseScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(box.store.operator.pauseScope(person('balance:USD'))).rejects.toMatchObject({
+      code: 'REFUSED',
+    });
     await box.store.operator.resumeScope(person('balance:USD'));
-    await expect(box.store.operator.resumeScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(box.store.operator.resumeScope(person('balance:USD'))).rejects.toMatchObject({
+      code: 'REFUSED',
+    });
     expect(await box.store.pauses.all()).toEqual([]);
   });
 });

@@ -16,8 +16,16 @@ it('the headers of a request are sent again as they were, whatever the mapping s
   const first = await box.opened({ render: render('1') });
   expect(first.request?.headers).toEqual({ 'API-Version': '1' });
   const end = close(first, emptyBalance);
-  await stepsOf(box.store).closeAttempt({ ...end, outcome: withoutAnswer('rate_limited', true, '') });
+  await stepsOf(box.store).closeAttempt({
+    ...end,
+    outcome: withoutAnswer('rate_limited', true, ''),
+  });
   await box.reopen();
   const again = await box.opened({ render: render('2'), nowMs: 10_000_000 });
-  expect(again.request).toEqual({ method: 'POST', path: '/orders', body: '{}', headers: { 'API-Version': '1' } });
+  expect(again.request).toEqual({
+    method: 'POST',
+    path: '/orders',
+    body: '{}',
+    headers: { 'API-Version': '1' },
+  });
 });

@@ -16,7 +16,9 @@ async function outcomeUnknown(...lines: ReturnType<typeof line>[]): Promise<Outb
   onTestFinished(() => box.close());
   await box.accept(lines);
   for (const _ of lines)
-    await stepsOf(box.store).closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send', dueAtMs: 3000 }));
+    await stepsOf(box.store).closeAttempt(
+      close(await box.opened(), { ...nothing, nextStep: 'send', dueAtMs: 3000 }),
+    );
   return box;
 }
 

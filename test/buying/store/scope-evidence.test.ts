@@ -34,11 +34,17 @@ async function closed(
   return findings;
 }
 
-const counts = (entryId: number, reason: EvidenceReason = 'unreadable_success', scope = product) => ({
+const counts = (
+  entryId: number,
+  reason: EvidenceReason = 'unreadable_success',
+  scope = product,
+) => ({
   remember: [{ scope, reason, entryId, product }],
 });
 const opens = (reason: EvidenceReason, probes = 0) => ({
-  open: [{ scope: product, reason, message: 'two entries', openedBy: 'worker', probeAtMs: 9000, probes }],
+  open: [
+    { scope: product, reason, message: 'two entries', openedBy: 'worker', probeAtMs: 9000, probes },
+  ],
 });
 const pausesOf = (box: Outbox) => box.store.pauses.all();
 
@@ -48,7 +54,9 @@ describe('evidence', () => {
     expect((await closed(box, 2000, (id) => counts(id))).evidence).toEqual([]);
     await box.reopen();
     const { evidence } = await closed(box, 2000 + hour - 1, () => ({}));
-    expect(evidence).toEqual([{ scope: product, reason: 'unreadable_success', entryId: 1, product }]);
+    expect(evidence).toEqual([
+      { scope: product, reason: 'unreadable_success', entryId: 1, product },
+    ]);
     expect((await closed(box, 2000 + hour, () => ({}))).evidence).toEqual([]);
   });
 
@@ -57,7 +65,8 @@ describe('evidence', () => {
     for (let time = 1; time <= 22; time += 1) await closed(box, 2000 + time, (id) => counts(id));
     await closed(box, 3000, (id) => counts(id, 'api_unreachable', 'account'));
     const { evidence } = await closed(box, 3001, () => ({}));
-    const entries = (reason: string) => evidence.filter((one) => one.reason === reason).map((one) => one.entryId);
+    const entries = (reason: string) =>
+      evidence.filter((one) => one.reason === reason).map((one) => one.entryId);
     expect(entries('unreadable_success').toSorted((a, b) => a - b)).toEqual(
       Array.from({ length: 20 }, (_, index) => index + 3),
     );
@@ -69,14 +78,22 @@ describe('evidence', () => {
     await closed(box, 2000, (id) => counts(id));
     await closed(box, 2001, (id) => counts(id, 'order_absent'));
     await closed(box, 2002, () => ({ forget: [{ scope: product, reason: 'order_absent' }] }));
-    expect((await closed(box, 2003, () => ({}))).evidence.map(({ reason }) => reason)).toEqual(['unreadable_success']);
+    expect((await closed(box, 2003, () => ({}))).evidence.map(({ reason }) => reason)).toEqual([
+      'unreadable_success',
+    ]);
   });
 
   it.each<[string, (box: Outbox) => Promise<unknown>]>([
     ['a probe ends its pause', (box) => box.store.pauses.end(product, 'it answers', 3000)],
     [
       'a person resumes its scope',
-      (box) => box.store.operator.resumeScope({ scope: product, actor: 'cli:anna', reason: 'mended', nowMs: 3000 }),
+      (box) =>
+        box.store.operator.resumeScope({
+          scope: product,
+          actor: 'cli:anna',
+          reason: 'mended',
+          nowMs: 3000,
+        }),
     ],
     [
       'a trial ends its pause',
@@ -89,7 +106,9 @@ describe('evidence', () => {
     await closed(box, 2002, (id) => counts(id, 'api_unreachable', 'account'));
     await end(box);
     expect(await pausesOf(box)).toEqual([]);
-    expect((await closed(box, 3001, () => ({}))).evidence.map(({ scope }) => scope)).toEqual(['account']);
+    expect((await closed(box, 3001, () => ({}))).evidence.map(({ scope }) => scope)).toEqual([
+      'account',
+    ]);
   });
 
   it('of another reason stays when a call ends the pause and is such evidence itself', async () => {
@@ -111,7 +130,8 @@ describe('a pause by evidence', () => {
     await closed(box, 2000, () => opens('unreadable_success', 2));
     await box.reopen();
     expect(await pausesOf(box)).toMatchObject([{ scope: product, probes: 2, probeAtMs: 9000 }]);
-    const paused = (trials: readonly string[]) => stepsOf(box.store).openAttempt(box.claim({ trials }));
+    const paused = (trials: readonly string[]) =>
+      stepsOf(box.store).openAttempt(box.claim({ trials }));
     expect(await paused([])).toBeNull();
     const trial = await paused([product]);
     expect(trial?.trialOf).toEqual([product]);
@@ -130,7 +150,12 @@ describe('a pause by evidence', () => {
   it('is not opened over the pause of a person, nor ends or postpones it', async () => {
     const box = await boxOf(3);
     const first = await box.opened();
-    await box.store.operator.pauseScope({ scope: product, actor: 'cli:anna', reason: 'stocktaking', nowMs: 1999 });
+    await box.store.operator.pauseScope({
+      scope: product,
+      actor: 'cli:anna',
+      reason: 'stocktaking',
+      nowMs: 1999,
+    });
     for (const changes of [
       opens('unreadable_success'),
       { postpone: [{ scope: product, probeAtMs: 1 }] },
@@ -153,7 +178,10 @@ describe('a pause by evidence', () => {
     const attempt = await box.opened();
     const pause = { scope: 'account', message: '', openedBy: 'worker', probeAtMs: 9000 };
     await box.store.pauses.open({ ...pause, reason: 'api_unreachable', nowMs: 2000 });
-    const judge = (): ScopeChange => ({ ...none, end: [{ scope: 'account', why: 'the API answered (api_disabled)' }] });
+    const judge = (): ScopeChange => ({
+      ...none,
+      end: [{ scope: 'account', why: 'the API answered (api_disabled)' }],
+    });
     const scopes = { judged: ['account'], judge };
     await stepsOf(box.store).closeAttempt(
       close(attempt, nothing, { scopes, pause: { ...pause, reason: 'api_disabled' } }),
@@ -165,8 +193,14 @@ describe('a pause by evidence', () => {
     const box = await boxOf(1);
     const attempt = await box.opened();
     const judge = (): ScopeChange => ({ ...none, ...opens('unreadable_success') });
-    const wrong = close(attempt, { ...nothing, state: 'cancelled' }, { scopes: { judged: [product], judge } });
-    await expect(stepsOf(box.store).closeAttempt(wrong)).rejects.toMatchObject({ code: 'INVARIANT' });
+    const wrong = close(
+      attempt,
+      { ...nothing, state: 'cancelled' },
+      { scopes: { judged: [product], judge } },
+    );
+    await expect(stepsOf(box.store).closeAttempt(wrong)).rejects.toMatchObject({
+      code: 'INVARIANT',
+    });
     expect(await pausesOf(box)).toEqual([]);
   });
 });

@@ -24,8 +24,8 @@ async function buyWith(keyName: string, orderId: string): Promise<void> {
 }
 
 const slots = async (): Promise<string[]> =>
-  (await stepsOf(box.store).budget.restoreSlots({ settledMono: 7000, bootId: 'boot' })).map(({ keyName, limitName }) =>
-    [keyName, limitName].join(' '),
+  (await stepsOf(box.store).budget.restoreSlots({ settledMono: 7000, bootId: 'boot' })).map(
+    ({ keyName, limitName }) => [keyName, limitName].join(' '),
   );
 
 const pause = (scope: string, probeAtMs: number | null = 900_000) => ({
@@ -37,7 +37,9 @@ const pause = (scope: string, probeAtMs: number | null = 900_000) => ({
   nowMs: 4000,
 });
 const probes = async (): Promise<Record<string, number | null>> =>
-  Object.fromEntries((await box.store.pauses.all()).map(({ scope, probeAtMs }) => [scope, probeAtMs]));
+  Object.fromEntries(
+    (await box.store.pauses.all()).map(({ scope, probeAtMs }) => [scope, probeAtMs]),
+  );
 
 const rest: KeyBackOff = {
   keyName: 'main',
@@ -80,7 +82,9 @@ describe('the keys of the configuration', () => {
     expect(await probes()).toEqual({ 'key:main': 900_000 });
     // Also after it was removed for a while, as long as slots of its budget are held.
     await adopt({ other: 'C' }, true);
-    await expect(adopt({ primary: 'A', other: 'C' }, true)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await expect(adopt({ primary: 'A', other: 'C' }, true)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
     expect(await adopt({ main: 'A', other: 'C' }, true)).toEqual({ replaced: [] });
   });
 
@@ -111,7 +115,8 @@ describe('the keys of the configuration', () => {
 
   it('have their pauses probed at once when their value changed, and only then', async () => {
     await adopt({ main: 'A', spare: 'B' });
-    for (const scope of ['key:main', 'key:spare', 'account', 'balance:USD']) await box.store.pauses.open(pause(scope));
+    for (const scope of ['key:main', 'key:spare', 'account', 'balance:USD'])
+      await box.store.pauses.open(pause(scope));
     await adopt({ main: 'A', spare: 'B' });
     expect(Object.values(await probes())).toEqual([900_000, 900_000, 900_000, 900_000]);
     await adopt({ main: 'C', spare: 'B' }, true);
@@ -126,10 +131,18 @@ describe('the keys of the configuration', () => {
   it('end the pauses of the worker when they are removed, but not those of a person', async () => {
     await adopt({ main: 'A', spare: 'B', third: 'C' });
     await box.store.pauses.open(pause('key:main'));
-    await box.store.operator.pauseScope({ scope: 'key:spare', actor: 'cli:anna', reason: 'stocktaking', nowMs: 5000 });
+    await box.store.operator.pauseScope({
+      scope: 'key:spare',
+      actor: 'cli:anna',
+      reason: 'stocktaking',
+      nowMs: 5000,
+    });
     await adopt({ third: 'C' }, true);
     expect(await probes()).toEqual({ 'key:spare': null });
-    expect(box.auditLog().at(-1)).toMatchObject({ subject: 'key:main', reason: 'the key is not configured any more' });
+    expect(box.auditLog().at(-1)).toMatchObject({
+      subject: 'key:main',
+      reason: 'the key is not configured any more',
+    });
   });
 });
 
@@ -145,24 +158,32 @@ describe('the back-off of a key', () => {
   it('is on disk with the rate-limited attempt, and holds for the next process', async () => {
     await rateLimit('1');
     await box.reopen();
-    expect(await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([rest]);
+    expect(
+      await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' }),
+    ).toEqual([rest]);
   });
 
   it('lasts its full length again, once, after a restart of the machine', async () => {
     await rateLimit('1');
     const again = { ...rest, blockedUntilMono: 107_000, throttledUntilMono: 999_000 };
-    expect(await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 100_000, bootId: 'next boot' })).toEqual([again]);
-    expect(await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 100_500, bootId: 'next boot' })).toEqual([again]);
+    expect(
+      await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 100_000, bootId: 'next boot' }),
+    ).toEqual([again]);
+    expect(
+      await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 100_500, bootId: 'next boot' }),
+    ).toEqual([again]);
   });
 
   it('belongs to the value of the key: it ends with the value, and moves with it to another name', async () => {
     await adopt({ main: 'A', spare: 'B' });
     await rateLimit('1');
     await adopt({ main: 'B', spare: 'A' });
-    expect(await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([
-      { ...rest, keyName: 'spare' },
-    ]);
+    expect(
+      await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' }),
+    ).toEqual([{ ...rest, keyName: 'spare' }]);
     await adopt({ main: 'B', spare: 'C' });
-    expect(await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([]);
+    expect(
+      await stepsOf(box.store).budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' }),
+    ).toEqual([]);
   });
 });

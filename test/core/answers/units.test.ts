@@ -29,32 +29,54 @@ describe('a unit is believed when it can be redeemed', () => {
     ['a short code', { code: 'A' }],
     ['a code with one group of the letter X', { code: 'XXXX-7K2P-99QZ' }],
   ])('%s', (_what, unit) => {
-    expect(judgeUnits([unit], card)).toEqual({ kind: 'complete', units: [unit], shown: 1, different: 1 });
+    expect(judgeUnits([unit], card)).toEqual({
+      kind: 'complete',
+      units: [unit],
+      shown: 1,
+      different: 1,
+    });
   });
 
   it('without the fields that say that there is nothing', () => {
-    expect(judgeUnits([{ code: 'N/A', pin: '1234', url: '-' }], card).units).toEqual([{ pin: '1234' }]);
+    expect(judgeUnits([{ code: 'N/A', pin: '1234', url: '-' }], card).units).toEqual([
+      { pin: '1234' },
+    ]);
     expect(judgeUnits([{ code: 'AAAA', pin: 'none', serial: 'S' }], card).units).toEqual([
       { code: 'AAAA', serial: 'S' },
     ]);
   });
 
   it('an eSIM by its ICCID, or by its activation code', () => {
-    for (const unit of [{ iccid: one }, { lpa: 'LPA:1$smdp.example.com$K2-AB', matching_id: 'K2-AB' }])
+    for (const unit of [
+      { iccid: one },
+      { lpa: 'LPA:1$smdp.example.com$K2-AB', matching_id: 'K2-AB' },
+    ])
       expect(judgeUnits([unit], esim).kind).toBe('complete');
   });
 });
 
 describe('a unit is not believed', () => {
-  it.each(['AB\u0000CD', 'AB\nCD', 'AB\u007fCD', 'AB\u202eDC', 'AB\u200fCD', '\u2066ABCD\u2069', 'AB\u061cCD'])(
-    'with characters that nobody can type, or that change its direction: %j',
-    (text) => {
-      for (const unit of [{ code: text }, { code: 'AAAA-1111', pin: text }, { url: `https://x.example/${text}` }])
-        expect(judgeUnits([unit], card)).toMatchObject({ kind: 'fewer', units: [], shown: 0 });
-      for (const unit of [{ iccid: '8944000000000000001', lpa: `LPA:1$smdp.example$${text}` }, { iccid: text }])
-        expect(judgeUnits([unit], esim)).toMatchObject({ kind: 'fewer', shown: 0 });
-    },
-  );
+  it.each([
+    'AB\u0000CD',
+    'AB\nCD',
+    'AB\u007fCD',
+    'AB\u202eDC',
+    'AB\u200fCD',
+    '\u2066ABCD\u2069',
+    'AB\u061cCD',
+  ])('with characters that nobody can type, or that change its direction: %j', (text) => {
+    for (const unit of [
+      { code: text },
+      { code: 'AAAA-1111', pin: text },
+      { url: `https://x.example/${text}` },
+    ])
+      expect(judgeUnits([unit], card)).toMatchObject({ kind: 'fewer', units: [], shown: 0 });
+    for (const unit of [
+      { iccid: '8944000000000000001', lpa: `LPA:1$smdp.example$${text}` },
+      { iccid: text },
+    ])
+      expect(judgeUnits([unit], esim)).toMatchObject({ kind: 'fewer', shown: 0 });
+  });
 
   it.each([
     'steam-10',
@@ -105,8 +127,14 @@ describe('a unit is not believed', () => {
   it.each<readonly [string, Unit]>([
     ['its ICCID is a row of zeros', { iccid: '0000000000000000000' }],
     ['its activation code is still to come', { iccid: one, lpa: 'LPA:1$smdp.example.com$PENDING' }],
-    ['its matching id is the order number', { iccid: one, matching_id: 'gc-77', smdp_address: 'smdp.example.com' }],
-    ['it has no ICCID, and its activation code has no matching id', { lpa: 'LPA:1$smdp.example.com$' }],
+    [
+      'its matching id is the order number',
+      { iccid: one, matching_id: 'gc-77', smdp_address: 'smdp.example.com' },
+    ],
+    [
+      'it has no ICCID, and its activation code has no matching id',
+      { lpa: 'LPA:1$smdp.example.com$' },
+    ],
     ['it has a code in the place of an eSIM', { code: 'AAAA-BBBB' }],
   ])('as an eSIM when %s', (_what, unit) => {
     expect(judgeUnits([unit], esim)).toMatchObject({ kind: 'fewer', units: [] });
@@ -118,7 +146,11 @@ describe('the units of an order', () => {
   it.each<readonly [string, readonly Unit[], string]>([
     ['fewer', [{ code: 'A' }], 'fewer'],
     ['one and a placeholder', [{ code: 'A' }, { code: 'PENDING' }], 'fewer'],
-    ['as many, beside a placeholder', [{ code: 'A' }, { code: 'B' }, { code: 'PENDING' }], 'complete'],
+    [
+      'as many, beside a placeholder',
+      [{ code: 'A' }, { code: 'B' }, { code: 'PENDING' }],
+      'complete',
+    ],
     ['the same twice', [{ code: 'AAAA' }, { code: 'AAAA' }], 'repeated'],
     ['the same twice, in another form', [{ code: 'AAAA-BBBB' }, { code: 'aaaabbbb' }], 'repeated'],
     [
@@ -181,7 +213,9 @@ describe('the units of an order', () => {
         order,
       ).kind,
     ).toBe('repeated');
-    expect(judgeUnits([{ iccid: one }, { iccid: one, lpa: lpa('A') }], order).kind).toBe('repeated');
+    expect(judgeUnits([{ iccid: one }, { iccid: one, lpa: lpa('A') }], order).kind).toBe(
+      'repeated',
+    );
   });
 
   it('are kept up to a limit, however many an answer has', () => {
@@ -197,7 +231,17 @@ describe('any list of units', () => {
     .constantFrom('AAAA-BBBB', 'CCCC-DDDD', 'EEEE-FFFF', 'GGGG-HHHH')
     .map((text) => ({ text, isReal: true }));
   const placeholder = fc
-    .constantFrom('PENDING', 'n/a', '****', '0000-0000', 'xxxx', 'Steam 10', 'OS-ABC234', 'gc 77', '')
+    .constantFrom(
+      'PENDING',
+      'n/a',
+      '****',
+      '0000-0000',
+      'xxxx',
+      'Steam 10',
+      'OS-ABC234',
+      'gc 77',
+      '',
+    )
     .map((text) => ({ text, isReal: false }));
 
   it('is complete only with exactly as many real and different codes as were ordered', () => {
@@ -235,7 +279,8 @@ describe('any list of units', () => {
     fc.assert(
       fc.property(fc.array(unit), fc.constantFrom(card, esim), (units, order) => {
         const given = units.map(
-          (fields): Unit => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
+          (fields): Unit =>
+            Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
         );
         const verdict = judgeUnits(given, order);
         expect(verdict.shown).toBeLessThanOrEqual(units.length);
@@ -257,35 +302,58 @@ describe('what becomes of an order', () => {
     );
 
   it.each<readonly [string, readonly Unit[], number, string]>([
-    ['more units than ordered', [{ code: secret }, { code: 'B' }], 1, 'the API shows 2 units, but 1 was ordered'],
+    [
+      'more units than ordered',
+      [{ code: secret }, { code: 'B' }],
+      1,
+      'the API shows 2 units, but 1 was ordered',
+    ],
     [
       'the same unit twice',
       [{ code: secret }, { code: secret }],
       2,
       'the API shows a unit more than once: 2 units, 1 different',
     ],
-  ])('with %s: it needs review, and its units are kept as evidence', (_what, units, quantity, reason) => {
-    const settlement = submitted(units, quantity);
-    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: false, answer: { units } });
-    expect(settlement.reviewReason).toBe(reason);
-    expect(settlement.reviewReason).not.toContain(secret);
-  });
+  ])(
+    'with %s: it needs review, and its units are kept as evidence',
+    (_what, units, quantity, reason) => {
+      const settlement = submitted(units, quantity);
+      expect(settlement).toMatchObject({
+        state: 'needs_review',
+        outcomeUnknown: false,
+        answer: { units },
+      });
+      expect(settlement.reviewReason).toBe(reason);
+      expect(settlement.reviewReason).not.toContain(secret);
+    },
+  );
 
   it('with a placeholder: it is placed without it, and fulfilled by a later lookup with the code', () => {
     const placed = submitted([{ code: 'Steam-10' }]);
     expect(placed).toMatchObject({ state: 'placed', nextStep: 'lookup', answer: { units: [] } });
     const polled = facts({ state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
     const look = (units: readonly Unit[]) =>
-      decideLookup(polled, { kind: 'found', answer: answer({ units }) }, policy, now + 5000, noJitter);
+      decideLookup(
+        polled,
+        { kind: 'found', answer: answer({ units }) },
+        policy,
+        now + 5000,
+        noJitter,
+      );
     expect(look([{ code: 'PENDING' }])).toMatchObject({ state: 'placed', answer: { units: [] } });
-    expect(look([{ code: secret }])).toMatchObject({ state: 'fulfilled', answer: { units: [{ code: secret }] } });
+    expect(look([{ code: secret }])).toMatchObject({
+      state: 'fulfilled',
+      answer: { units: [{ code: secret }] },
+    });
   });
 
   it('compares codes with the order number of an earlier answer, too', () => {
     const units = [{ code: 'gc 500' }];
     const shown = answer({ orderNumber: null, units });
     const placed = facts({ state: 'placed', orderNumber: 'GC-500' });
-    expect(decideLookup(placed, { kind: 'found', answer: shown }, policy, now, noJitter).state).toBe('placed');
+    expect(
+      decideLookup(placed, { kind: 'found', answer: shown }, policy, now, noJitter).state,
+    ).toBe('placed');
   });
 
   it('whose units change from one answer to the next: it needs review', () => {
@@ -302,38 +370,66 @@ describe('what becomes of an order', () => {
     const early = (units: readonly Unit[]) =>
       decideSubmission(
         facts({ quantity: 2 }),
-        outcome('accepted', { answer: answer({ status: 'processing', statusClass: 'pending', units }) }),
+        outcome('accepted', {
+          answer: answer({ status: 'processing', statusClass: 'pending', units }),
+        }),
         policy,
         now,
         noJitter,
       );
-    expect(early([{ code: 'A' }, { code: 'A' }])).toMatchObject({ state: 'placed', answer: { units: [{}, {}] } });
+    expect(early([{ code: 'A' }, { code: 'A' }])).toMatchObject({
+      state: 'placed',
+      answer: { units: [{}, {}] },
+    });
     expect(early([{ code: 'A' }, { code: 'B' }, { code: 'C' }]).state).toBe('needs_review');
   });
 
   it('that is refunded: its units do not matter', () => {
-    const refunded = answer({ status: 'refunded', statusClass: 'refunded', units: [{ code: 'A' }, { code: 'A' }] });
-    expect(decideSubmission(facts(), outcome('accepted', { answer: refunded }), policy, now, noJitter).state).toBe(
-      'refunded',
-    );
+    const refunded = answer({
+      status: 'refunded',
+      statusClass: 'refunded',
+      units: [{ code: 'A' }, { code: 'A' }],
+    });
+    expect(
+      decideSubmission(facts(), outcome('accepted', { answer: refunded }), policy, now, noJitter)
+        .state,
+    ).toBe('refunded');
   });
 
   it('whose review has a reason with the names of the fields that were not read', () => {
     const odd = answer({ units: [{ code: 'A' }, { code: 'B' }], unreadFields: ['security_code'] });
-    const settlement = decideSubmission(facts(), outcome('accepted', { answer: odd }), policy, now, noJitter);
-    expect(settlement.reviewReason).toMatch(/; its units have fields that the connector does not read: security_code$/);
+    const settlement = decideSubmission(
+      facts(),
+      outcome('accepted', { answer: odd }),
+      policy,
+      now,
+      noJitter,
+    );
+    expect(settlement.reviewReason).toMatch(
+      /; its units have fields that the connector does not read: security_code$/,
+    );
     const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs });
     const found = { kind: 'found', answer: { ...odd, units: [] } } as const;
-    expect(decideLookup(late, found, policy, now, noJitter).reviewReason).toContain('security_code');
+    expect(decideLookup(late, found, policy, now, noJitter).reviewReason).toContain(
+      'security_code',
+    );
   });
 
   it('that is a top-up: it delivers its own acceptance', () => {
-    const topup = facts({ operation: 'esim_topup', iccid: one, quantity: null, variant: null, plan: 'p' });
+    const topup = facts({
+      operation: 'esim_topup',
+      iccid: one,
+      quantity: null,
+      variant: null,
+      plan: 'p',
+    });
     const plain = answer({ units: [] });
-    expect(decideSubmission(topup, outcome('accepted', { answer: plain }), policy, now, noJitter).state).toBe(
-      'fulfilled',
-    );
+    expect(
+      decideSubmission(topup, outcome('accepted', { answer: plain }), policy, now, noJitter).state,
+    ).toBe('fulfilled');
     const early = answer({ status: 'processing', statusClass: 'pending', units: [] });
-    expect(decideSubmission(topup, outcome('accepted', { answer: early }), policy, now, noJitter).state).toBe('placed');
+    expect(
+      decideSubmission(topup, outcome('accepted', { answer: early }), policy, now, noJitter).state,
+    ).toBe('placed');
   });
 });

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { decideSubmission } from '../../../src/buying/decision/decide-submission.ts';
 import { lineStateOf, orderStateOf } from '../../../src/core/result/result-document.ts';
-import { facts, noJitter, outcomeUnknown, now, outcome, policy, refused } from '../../support/facts.ts';
+import {
+  facts,
+  noJitter,
+  outcomeUnknown,
+  now,
+  outcome,
+  policy,
+  refused,
+} from '../../support/facts.ts';
 
 describe('an order that is out of stock and allows fewer units', () => {
   const order = facts({ state: 'sending', quantity: 5, rules: { partial: true } });
@@ -20,7 +28,9 @@ describe('an order that is out of stock and allows fewer units', () => {
 
   it('is not split while its own first attempt may have emptied the stock, nor after its deadline', () => {
     const unclear = { ...order, ...outcomeUnknown, state: 'sending' } as const;
-    expect(decideSubmission(unclear, outcome('out_of_stock'), policy, now, noJitter).replacements).toEqual([]);
+    expect(
+      decideSubmission(unclear, outcome('out_of_stock'), policy, now, noJitter).replacements,
+    ).toEqual([]);
     expect(sizes({ notAfterMs: now })).toEqual([]);
   });
 });

@@ -11,11 +11,13 @@ import {
 describe('the states of an entry', () => {
   it('end only in final states', () => {
     expect(entryStates.filter(isFinal)).toEqual([...finalStates]);
-    for (const from of finalStates) for (const to of entryStates) expect(canTransition(from, to)).toBe(false);
+    for (const from of finalStates)
+      for (const to of entryStates) expect(canTransition(from, to)).toBe(false);
   });
 
   it('reach a rejection or a success only after a call, a lookup, a deadline or an action of a person', () => {
-    const into = (to: (typeof entryStates)[number]) => entryStates.filter((from) => canTransition(from, to));
+    const into = (to: (typeof entryStates)[number]) =>
+      entryStates.filter((from) => canTransition(from, to));
     expect(into('fulfilled')).toEqual(['sending', 'unknown', 'placed', 'needs_review']);
     expect(into('expired')).toEqual(['pending', 'unknown']);
     expect(into('rejected')).toEqual(['sending', 'waiting', 'unknown', 'needs_review']);
@@ -24,15 +26,25 @@ describe('the states of an entry', () => {
   });
 
   it('lead on from every state that is not final, and each can be reached', () => {
-    const stuck = entryStates.filter((from) => !isFinal(from) && !entryStates.some((to) => canTransition(from, to)));
-    const unreached = entryStates.filter((to) => !entryStates.some((from) => canTransition(from, to)));
+    const stuck = entryStates.filter(
+      (from) => !isFinal(from) && !entryStates.some((to) => canTransition(from, to)),
+    );
+    const unreached = entryStates.filter(
+      (to) => !entryStates.some((from) => canTransition(from, to)),
+    );
     expect(stuck).toEqual([]);
     // `pending` is where entries begin, and where one returns to that surely did not leave.
     expect(unreached).toEqual([]);
   });
 
   it('allow a person no action that could hide a purchase or buy twice', () => {
-    const asked = { mayBeBought: true, heldFrom: null, replaced: false, hasOtherId: false, unitsMissing: 0 };
+    const asked = {
+      mayBeBought: true,
+      heldFrom: null,
+      replaced: false,
+      hasOtherId: false,
+      unitsMissing: 0,
+    };
     const allowing = (action: EntryActionName, facts = asked) =>
       entryStates.filter((state) => allowedActions({ ...facts, state }).includes(action));
     expect(allowing('cancel')).toEqual([]);
@@ -47,6 +59,9 @@ describe('the states of an entry', () => {
       allowedActions({ ...clean, state: 'held', heldFrom }).includes('cancel'),
     );
     expect(cancelled).toEqual(['pending', 'waiting']);
-    expect(allowing('resolve', { ...clean, unitsMissing: 1 })).toEqual(['fulfilled', 'needs_review']);
+    expect(allowing('resolve', { ...clean, unitsMissing: 1 })).toEqual([
+      'fulfilled',
+      'needs_review',
+    ]);
   });
 });

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { orderHeadSchema, orderIdSchema, orderLineSchema } from '../../../src/core/order/order-request.ts';
+import {
+  orderHeadSchema,
+  orderIdSchema,
+  orderLineSchema,
+} from '../../../src/core/order/order-request.ts';
 
 const gift = { type: 'gift_card_order', variant: 'v', quantity: 1 };
 const takes = (id: string): [boolean, boolean] => [
@@ -26,15 +30,26 @@ describe('an id of an order or a line', () => {
     expect(takes(id)).toEqual([false, false]);
   });
 
-  it.each(['1001', '#1001', 'Café-1', 'Å-1', '注文-12', 'ORD/2026 0001', 'a', '🎁-1', '№ 7', 'क्ष-1', '๙๙'])(
-    'can be %s',
-    (id) => {
-      expect(takes(id)).toEqual([true, true]);
-    },
-  );
+  it.each([
+    '1001',
+    '#1001',
+    'Café-1',
+    'Å-1',
+    '注文-12',
+    'ORD/2026 0001',
+    'a',
+    '🎁-1',
+    '№ 7',
+    'क्ष-1',
+    '๙๙',
+  ])('can be %s', (id) => {
+    expect(takes(id)).toEqual([true, true]);
+  });
 
   it('follows stricter rules than the name of a product, which the supplier chooses', () => {
-    expect(orderLineSchema.safeParse({ ...gift, line_id: '1', variant: 'Cafe\u0301\u200b' }).success).toBe(true);
+    expect(
+      orderLineSchema.safeParse({ ...gift, line_id: '1', variant: 'Cafe\u0301\u200b' }).success,
+    ).toBe(true);
   });
 
   it('never contains a character that is not shown, of all that Unicode has', () => {
@@ -56,7 +71,8 @@ describe('an id of an order or a line', () => {
     const refused: string[] = [];
     for (let point = 0x21; point <= 0x10ffff; point += 1) {
       const character = String.fromCodePoint(point);
-      if (/[\p{Default_Ignorable_Code_Point}\p{C}\p{Z}\u2800\u{16fe4}\u{1d159}]/u.test(character)) continue;
+      if (/[\p{Default_Ignorable_Code_Point}\p{C}\p{Z}\u2800\u{16fe4}\u{1d159}]/u.test(character))
+        continue;
       if (
         character === character.normalize('NFC') &&
         !orderIdSchema.safeParse(`10${character}`.normalize('NFC')).success

@@ -1,9 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { namespaceFingerprint, referenceFor, type ReferenceSubject } from '../../../src/core/order/reference.ts';
+import {
+  namespaceFingerprint,
+  referenceFor,
+  type ReferenceSubject,
+} from '../../../src/core/order/reference.ts';
 
 const namespace = { instance: 'acme-shop', prefix: 'os', secret: Buffer.alloc(32, 1) };
-const subject: ReferenceSubject = { source: 'shop1', orderId: '1001', lineId: '1', generation: 0, part: 0 };
+const subject: ReferenceSubject = {
+  source: 'shop1',
+  orderId: '1001',
+  lineId: '1',
+  generation: 0,
+  part: 0,
+};
 
 describe('a reference', () => {
   it('is the same for the same purchase: after a lost disk nothing is bought twice', () => {
@@ -53,8 +63,8 @@ describe('a reference', () => {
       { orderId: '10011', lineId: '' },
       { orderId: '100', lineId: '11' },
     ];
-    const references = [subject, ...others.map((other) => ({ ...subject, ...other }))].map((other) =>
-      referenceFor(namespace, other),
+    const references = [subject, ...others.map((other) => ({ ...subject, ...other }))].map(
+      (other) => referenceFor(namespace, other),
     );
     expect(new Set(references).size).toBe(references.length);
   });
@@ -62,7 +72,9 @@ describe('a reference', () => {
   it('depends on the instance and the secret', () => {
     const reference = referenceFor(namespace, subject);
     expect(referenceFor({ ...namespace, instance: 'other-shop' }, subject)).not.toBe(reference);
-    expect(referenceFor({ ...namespace, secret: Buffer.alloc(32, 2) }, subject)).not.toBe(reference);
+    expect(referenceFor({ ...namespace, secret: Buffer.alloc(32, 2) }, subject)).not.toBe(
+      reference,
+    );
   });
 });
 

@@ -4,7 +4,8 @@ import { quoted } from '../../../src/core/message-text.ts';
 import { normalSku, SkuMap } from '../../../src/core/order/sku-map.ts';
 
 const card = { type: 'gift_card_order', variant: 'v', quantity: 1 } as const;
-const mapOf = (...skus: string[]): SkuMap => new SkuMap(skus.map((sku) => [sku, { ...card, variant: sku }]));
+const mapOf = (...skus: string[]): SkuMap =>
+  new SkuMap(skus.map((sku) => [sku, { ...card, variant: sku }]));
 const skus = mapOf(
   'STEAM-20',
   'STEAM-100',
@@ -52,7 +53,10 @@ describe('a SKU', () => {
       ['a', { ...card, variant: 'small' }],
       ['A ', { ...card, variant: 'large' }],
     ]);
-    expect([both.get('a'), both.get('A ')]).toMatchObject([{ variant: 'small' }, { variant: 'large' }]);
+    expect([both.get('a'), both.get('A ')]).toMatchObject([
+      { variant: 'small' },
+      { variant: 'large' },
+    ]);
   });
 
   it.each([
@@ -110,7 +114,12 @@ describe('a SKU', () => {
 
   it('without a character that counts is never found', () => {
     const empty = mapOf(' ', '\u200b');
-    expect([empty.has(''), empty.has('  '), empty.near(''), empty.normalForms]).toEqual([false, false, undefined, []]);
+    expect([empty.has(''), empty.has('  '), empty.near(''), empty.normalForms]).toEqual([
+      false,
+      false,
+      undefined,
+      [],
+    ]);
   });
 
   it('has one normal form, whatever it is', () => {
@@ -142,7 +151,9 @@ describe('a SKU', () => {
         const normal = normalSku(sku);
         expect(normalSku(normal)).toBe(normal);
         expect(normal).not.toMatch(/\s/);
-        expect(normalSku(` ${sku.toUpperCase().toLowerCase()}\u200b`)).toBe(normalSku(sku.toUpperCase().toLowerCase()));
+        expect(normalSku(` ${sku.toUpperCase().toLowerCase()}\u200b`)).toBe(
+          normalSku(sku.toUpperCase().toLowerCase()),
+        );
       }),
       { numRuns: 2000 },
     );

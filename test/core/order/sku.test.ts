@@ -24,7 +24,9 @@ describe('the rules of an order line', () => {
 
   it('end at the earlier of two deadlines', () => {
     const end = Date.parse('2026-11-01T14:00:00+01:00');
-    expect(rulesOfLine({ not_after: '2026-11-01T14:00:00+01:00' }, { wait_h: 48 }, paidMs).notAfterMs).toBe(end);
+    expect(
+      rulesOfLine({ not_after: '2026-11-01T14:00:00+01:00' }, { wait_h: 48 }, paidMs).notAfterMs,
+    ).toBe(end);
     const both = { wait_h: 1, not_after: '2026-12-01T00:00:00Z' };
     expect(rulesOfLine(both, {}, paidMs).notAfterMs).toBe(paidMs + hour);
   });

@@ -42,30 +42,42 @@ describe('a cell of a CSV result', () => {
   it.each([
     ["x;=cmd|' /C calc'!A0", "x;'=cmd|' /C calc'!A0"],
     ['a,+1\t@b', "a,'+1\t'@b"],
-  ])('that begins one after the separator of another country, as %j does, has it there', (text, escaped) => {
-    expect(withoutFormula(text)).toBe(escaped);
-    expect(isWithoutFormula(escaped)).toBe(true);
-    expect(isWithoutFormula(text)).toBe(false);
-  });
+  ])(
+    'that begins one after the separator of another country, as %j does, has it there',
+    (text, escaped) => {
+      expect(withoutFormula(text)).toBe(escaped);
+      expect(isWithoutFormula(escaped)).toBe(true);
+      expect(isWithoutFormula(text)).toBe(false);
+    },
+  );
 
-  it.each(['', '1+1', 'a=b', 'a; -b', "it's", "'", "'t"])('of other text, as %j, stays as it is', (text) => {
-    expect(withoutFormula(text)).toBe(text);
-    expect(isWithoutFormula(text)).toBe(false);
-  });
+  it.each(['', '1+1', 'a=b', 'a; -b', "it's", "'", "'t"])(
+    'of other text, as %j, stays as it is',
+    (text) => {
+      expect(withoutFormula(text)).toBe(text);
+      expect(isWithoutFormula(text)).toBe(false);
+    },
+  );
 
   it('of a code stays usable, unless a formula could call or reach something with it', () => {
     const coded = (code: string): string | undefined => cell(lineWith([{ code }]), 'result_code');
-    for (const code of ['-AB1-22', '+1234', '@home.1', '=ABC_9', 'A(1)|!', '1234']) expect(coded(code)).toBe(code);
+    for (const code of ['-AB1-22', '+1234', '@home.1', '=ABC_9', 'A(1)|!', '1234'])
+      expect(coded(code)).toBe(code);
     for (const code of ['=cmd|x', '+A(1)', '-x!A1', '@f(x)', '=1:2', '="x"', '=[b]c'])
       expect(coded(code)).toBe(`'${code}`);
   });
 
   it('of several units has each value in its place, and no line breaks', () => {
     const line = lineWith([{ code: 'A', pin: '1' }, { code: 'B' }, { code: 'C\r\nD', pin: '3' }]);
-    expect([cell(line, 'result_code'), cell(line, 'result_pin')]).toEqual(['A ; B ; C D', '1 ;  ; 3']);
+    expect([cell(line, 'result_code'), cell(line, 'result_pin')]).toEqual([
+      'A ; B ; C D',
+      '1 ;  ; 3',
+    ]);
     expect(cell(line, 'result_serial')).toBe('');
     // Two codes must not make one formula.
-    expect(cell(lineWith([{ code: '=cmd' }, { code: '/C calc!A0' }]), 'result_code')).toBe("'=cmd ; /C calc!A0");
+    expect(cell(lineWith([{ code: '=cmd' }, { code: '/C calc!A0' }]), 'result_code')).toBe(
+      "'=cmd ; /C calc!A0",
+    );
   });
 
   it('has no code of an order that needs review, or that was refunded', () => {

@@ -11,13 +11,20 @@ interface Given {
   readonly replaced?: boolean;
 }
 
-const cards = (count: number): Unit[] => Array.from({ length: count }, (_, index) => ({ code: `CODE-${index}` }));
+const cards = (count: number): Unit[] =>
+  Array.from({ length: count }, (_, index) => ({ code: `CODE-${index}` }));
 
 /** What a line with these entries gives its customer. */
 function givenBy(...given: readonly Given[]) {
   const ordered = new Map<string, OrderedEntry>();
   const entries = given.map((each, index): ResultEntry => {
-    const { state, units = [], quantity = 1, operation = 'gift_card_order', replaced = false } = each;
+    const {
+      state,
+      units = [],
+      quantity = 1,
+      operation = 'gift_card_order',
+      replaced = false,
+    } = each;
     const reference = `os-reference-${index}`;
     const isCard = operation === 'gift_card_order';
     const isTopUp = operation === 'esim_topup';
@@ -28,7 +35,13 @@ function givenBy(...given: readonly Given[]) {
       quantity,
       replaced,
     });
-    const rest = { resolved_by: null, order_number: 'GC-1', currency: 'USD', cost: '1.00', error: null };
+    const rest = {
+      resolved_by: null,
+      order_number: 'GC-1',
+      currency: 'USD',
+      cost: '1.00',
+      error: null,
+    };
     return { reference, operation, state, units, ...rest };
   });
   return deliveredOf({ line_id: '1', state: 'fulfilled', entries, error: null }, ordered);
@@ -45,7 +58,10 @@ describe('what a line gives its customer', () => {
   it.each(['fulfilled', 'placed', 'needs_review', 'needs_manual_delivery'] as const)(
     'is the units that are there of an entry that is %s, and it says that some are missing',
     (state) => {
-      expect(givenBy({ state, units: cards(1), quantity: 3 })).toEqual({ ...nothing, units: cards(1) });
+      expect(givenBy({ state, units: cards(1), quantity: 3 })).toEqual({
+        ...nothing,
+        units: cards(1),
+      });
     },
   );
 
@@ -63,24 +79,40 @@ describe('what a line gives its customer', () => {
   });
 
   it('is no placeholder and no field that says that there is nothing', () => {
-    const line = givenBy({ state: 'placed', units: [{ code: 'PENDING' }, { code: 'A1', pin: 'N/A' }], quantity: 2 });
+    const line = givenBy({
+      state: 'placed',
+      units: [{ code: 'PENDING' }, { code: 'A1', pin: 'N/A' }],
+      quantity: 2,
+    });
     expect(line).toEqual({ ...nothing, units: [{ code: 'A1' }] });
   });
 
   it('is what the parts of the line give, and not the entry that they replace', () => {
     const replaced = { state: 'rejected', quantity: 3, replaced: true } as const;
-    const first = { state: 'fulfilled', units: [{ code: 'A1' }, { code: 'A2' }], quantity: 2 } as const;
+    const first = {
+      state: 'fulfilled',
+      units: [{ code: 'A1' }, { code: 'A2' }],
+      quantity: 2,
+    } as const;
     const units = [{ code: 'A1' }, { code: 'A2' }];
     expect(givenBy(replaced, first, { state: 'rejected' })).toEqual({ ...nothing, units });
     const second = { state: 'fulfilled', units: [{ code: 'A3' }] } as const;
     const all = [...units, { code: 'A3' }];
-    expect(givenBy(replaced, first, second)).toEqual({ units: all, toppedUp: [], isComplete: true });
+    expect(givenBy(replaced, first, second)).toEqual({
+      units: all,
+      toppedUp: [],
+      isComplete: true,
+    });
   });
 
   it('is the eSIM that was topped up', () => {
     const topUp = { operation: 'esim_topup', quantity: null } as const;
     const toppedUp = ['8999901000000000013'];
-    expect(givenBy({ ...topUp, state: 'fulfilled' })).toEqual({ units: [], toppedUp, isComplete: true });
+    expect(givenBy({ ...topUp, state: 'fulfilled' })).toEqual({
+      units: [],
+      toppedUp,
+      isComplete: true,
+    });
     expect(givenBy({ ...topUp, state: 'waiting' })).toEqual(nothing);
   });
 

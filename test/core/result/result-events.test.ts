@@ -20,7 +20,12 @@ function result(version: number, ...states: LineState[]): ResultDocument {
     state: orderStateOf(states),
     sandbox: false,
     metadata: {},
-    lines: states.map((state, index) => ({ line_id: String(index + 1), state, entries: [], error: null })),
+    lines: states.map((state, index) => ({
+      line_id: String(index + 1),
+      state,
+      entries: [],
+      error: null,
+    })),
     updated_at: `2026-11-21T12:00:${String(version % 60).padStart(2, '0')}.000Z`,
   };
 }
@@ -35,9 +40,14 @@ class Endpoint {
     this.#wants = wants.length === 0 ? resultEventTypes : wants;
   }
 
-  /** Delivers a version; `failsAt`: the post of this index fails, and those after it are not made. */
+  /**
+   * Delivers a version; `failsAt`: the post of this index fails, and those after it are not made.
+   */
   deliver(document: ResultDocument, version: number, failsAt = Number.POSITIVE_INFINITY): string[] {
-    const { events, after } = resultEvents(document, version, { wants: this.#wants, confirmed: this.confirmed });
+    const { events, after } = resultEvents(document, version, {
+      wants: this.#wants,
+      confirmed: this.confirmed,
+    });
     for (const [index, { id, body, announces, confirms }] of events.entries()) {
       if (announces !== null) this.#store(announces);
       this.told.push({ type: body.type, id, data: body.data });
@@ -63,9 +73,15 @@ describe('the events of a result', () => {
     const endpoint = new Endpoint();
     expect(endpoint.deliver(result(1, 'pending', 'pending'), 1)).toEqual(['order.updated']);
     expect(endpoint.deliver(result(2, 'fulfilled', 'pending'), 2)).toEqual(['order.updated']);
-    expect(endpoint.deliver(result(3, 'fulfilled', 'rejected'), 3)).toEqual(['order.updated', 'order.settled']);
+    expect(endpoint.deliver(result(3, 'fulfilled', 'rejected'), 3)).toEqual([
+      'order.updated',
+      'order.settled',
+    ]);
     expect(endpoint.deliver(result(4, 'fulfilled', 'rejected'), 4)).toEqual(['order.updated']);
-    expect(endpoint.deliver(result(5, 'fulfilled', 'fulfilled'), 5)).toEqual(['order.updated', 'order.settled']);
+    expect(endpoint.deliver(result(5, 'fulfilled', 'fulfilled'), 5)).toEqual([
+      'order.updated',
+      'order.settled',
+    ]);
     expect(new Set(endpoint.told.map(({ id }) => id)).size).toBe(endpoint.told.length);
   });
 
@@ -106,8 +122,15 @@ describe('the events of a result', () => {
 
   it('say that a line needs review once each time it comes to need it, with the line alone', () => {
     const endpoint = new Endpoint('line.needs_review');
-    const states: LineState[] = ['pending', 'needs_review', 'needs_review', 'pending', 'needs_review'];
-    for (const [version, state] of states.entries()) endpoint.deliver(result(version, 'fulfilled', state), version);
+    const states: LineState[] = [
+      'pending',
+      'needs_review',
+      'needs_review',
+      'pending',
+      'needs_review',
+    ];
+    for (const [version, state] of states.entries())
+      endpoint.deliver(result(version, 'fulfilled', state), version);
     expect(endpoint.told).toHaveLength(2);
     expect(endpoint.told[0]?.id).not.toBe(endpoint.told[1]?.id);
     expect(endpoint.told[0]?.data).toMatchObject({
@@ -138,7 +161,11 @@ describe('the events of a result', () => {
     endpoint.deliver(document, 1, 0);
     endpoint.deliver(result(2, 'pending'), 2);
     const error = { code: 'needs_review', message: 'another reason', action: null };
-    endpoint.deliver({ ...document, lines: document.lines.map((line) => ({ ...line, error })) }, 3, 0);
+    endpoint.deliver(
+      { ...document, lines: document.lines.map((line) => ({ ...line, error })) },
+      3,
+      0,
+    );
     const [first, second] = endpoint.told;
     expect(second?.data).not.toEqual(first?.data);
     expect(second?.id).not.toBe(first?.id);
@@ -170,10 +197,15 @@ describe('the events of a result', () => {
         endpoint.deliver(document, steps.length);
         const settled = endpoint.told.filter(({ type }) => type === 'order.settled').at(-1);
         const isOpen = ['in_progress', 'needs_review'].includes(document.state);
-        expect(isOpen || JSON.stringify(settled?.data).includes(JSON.stringify(document.lines))).toBe(true);
+        expect(
+          isOpen || JSON.stringify(settled?.data).includes(JSON.stringify(document.lines)),
+        ).toBe(true);
         for (const line of document.lines.filter((one) => one.state === 'needs_review'))
           expect(endpoint.told).toContainEqual(
-            expect.objectContaining({ type: 'line.needs_review', data: expect.objectContaining({ line }) }),
+            expect.objectContaining({
+              type: 'line.needs_review',
+              data: expect.objectContaining({ line }),
+            }),
           );
         expect(endpoint.deliver(document, steps.length)).toEqual([]);
       }),

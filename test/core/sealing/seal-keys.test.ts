@@ -14,7 +14,10 @@ describe('a set of keys', () => {
   // oxlint-disable-next-line vitest/expect-expect -- fast-check throws where the property fails
   it('opens what it sealed, whatever the text is', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => keys.open(sealed(text), at) === text.toWellFormed()),
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        (text) => keys.open(sealed(text), at) === text.toWellFormed(),
+      ),
     );
   });
 
@@ -29,7 +32,9 @@ describe('a set of keys', () => {
     const text = sealed('A');
     expect(() => keys.open(text, { ...at, reference: 'os-reference-2' })).toThrow(unreadable);
     expect(() => keys.open(text, { ...at, place: 'other.column' })).toThrow(unreadable);
-    expect(() => new SealKeys([{ ...sealKey('k2'), value: sealKey('x').value }]).open(text, at)).toThrow(unreadable);
+    expect(() =>
+      new SealKeys([{ ...sealKey('k2'), value: sealKey('x').value }]).open(text, at),
+    ).toThrow(unreadable);
     expect(() => new SealKeys([sealKey('k1')]).open(text, at)).toThrow(
       expect.objectContaining({ code: 'SEAL_KEY_MISSING' }),
     );
@@ -48,11 +53,14 @@ describe('a set of keys', () => {
     const places = Array.from({ length: text.length - start }, (_, index) => start + index);
     const cut = places.map((index) => text.slice(0, index));
     const changed = places.map(
-      (index) => `${text.slice(0, index)}${text[index] === 'A' ? 'B' : 'A'}${text.slice(index + 1)}`,
+      (index) =>
+        `${text.slice(0, index)}${text[index] === 'A' ? 'B' : 'A'}${text.slice(index + 1)}`,
     );
     expect(cut.filter(opens)).toEqual([]);
     // The last character of base64 has bits that stand for nothing.
-    expect(changed.filter(opens).every((opened) => opened.slice(0, -1) === text.slice(0, -1))).toBe(true);
+    expect(changed.filter(opens).every((opened) => opened.slice(0, -1) === text.slice(0, -1))).toBe(
+      true,
+    );
   });
 
   it('says nothing of the text or the key in an error', () => {

@@ -45,7 +45,8 @@ describe('only this machine itself', () => {
   });
 
   it('may be called without https in production', () => {
-    const of = (url: string) => mistakesOf(minimal.replace('https://api.example.com/v1', url)).join('\n');
+    const of = (url: string) =>
+      mistakesOf(minimal.replace('https://api.example.com/v1', url)).join('\n');
     expect(of('http://localhost:8090')).toBe('');
     expect(of('http://api.localhost:8090')).toContain('must be https');
   });

@@ -7,7 +7,10 @@ const startMs = Date.UTC(2026, 10, 1);
 describe('steps of the wall clock', () => {
   it('are told from time that passes, in both directions', () => {
     const steps = new ClockSteps({ wallMs: startMs, monoMs: 0 });
-    expect(steps.read({ wallMs: startMs + 60_000, monoMs: 60_000 })).toEqual({ wallMs: startMs + 60_000, stepMs: 0 });
+    expect(steps.read({ wallMs: startMs + 60_000, monoMs: 60_000 })).toEqual({
+      wallMs: startMs + 60_000,
+      stepMs: 0,
+    });
     const fiveDays = 5 * 86_400_000;
     expect(steps.read({ wallMs: startMs + 61_000 - fiveDays, monoMs: 61_000 })).toEqual({
       wallMs: startMs + 61_000,
@@ -29,7 +32,10 @@ describe('steps of the wall clock', () => {
   it('that were undone before anybody accepted them were none', () => {
     const steps = new ClockSteps({ wallMs: startMs, monoMs: 0 });
     expect(steps.read({ wallMs: startMs + 3_600_000, monoMs: 0 }).stepMs).toBe(3_600_000);
-    expect(steps.read({ wallMs: startMs + 1000, monoMs: 1000 })).toEqual({ wallMs: startMs + 1000, stepMs: 0 });
+    expect(steps.read({ wallMs: startMs + 1000, monoMs: 1000 })).toEqual({
+      wallMs: startMs + 1000,
+      stepMs: 0,
+    });
   });
 
   it('never let the time jump by as much as a step before they are accepted, whatever the clock does', () => {

@@ -15,13 +15,18 @@ export interface AttackPlan {
 
 /** Addresses of this machine, so that a limit for one address is not all that stands in the way. */
 const addressesOf = (count: number): readonly string[] =>
-  Array.from({ length: count }, (_, index) => `127.0.${1 + (index % 4)}.${1 + Math.floor(index / 4)}`);
-const signed = 'webhook-id: msg_1\r\nwebhook-timestamp: 1700000000\r\nwebhook-signature: v1,AAAA\r\n';
+  Array.from(
+    { length: count },
+    (_, index) => `127.0.${1 + (index % 4)}.${1 + Math.floor(index / 4)}`,
+  );
+const signed =
+  'webhook-id: msg_1\r\nwebhook-timestamp: 1700000000\r\nwebhook-signature: v1,AAAA\r\n';
 const head = (more: string): string =>
   `POST /v1/orders HTTP/1.1\r\nhost: shop\r\ncontent-type: application/json\r\n${more}\r\n`;
 
 const plan: AttackPlan = JSON.parse(process.argv[2] ?? '{}');
-const addresses = plan.from === null ? addressesOf(plan.attack === 'pipelining_of_many' ? 400 : 20) : [plan.from];
+const addresses =
+  plan.from === null ? addressesOf(plan.attack === 'pipelining_of_many' ? 400 : 20) : [plan.from];
 const port = plan.attack === 'two_gets' ? plan.adminPort : plan.port;
 /** The attack lasts until the standard input is closed. */
 let over = false;
@@ -40,8 +45,14 @@ function open(index: number, onData: 'read' | 'unread' = 'read'): Socket {
   return socket;
 }
 
-/** Sends parts on one connection until the attack is over; opens another when the worker closes it. */
-async function flood(index: number, parts: () => Iterable<string | Buffer>, onData?: 'read' | 'unread'): Promise<void> {
+/**
+ * Sends parts on one connection until the attack is over; opens another when the worker closes it.
+ */
+async function flood(
+  index: number,
+  parts: () => Iterable<string | Buffer>,
+  onData?: 'read' | 'unread',
+): Promise<void> {
   while (!isOver()) {
     const socket = open(index, onData);
     for (const part of parts()) {
@@ -69,7 +80,10 @@ async function flood(index: number, parts: () => Iterable<string | Buffer>, onDa
 const many = (count: number, one: (index: number) => Promise<void>): Promise<unknown> =>
   Promise.all(Array.from({ length: count }, (_, index) => one(index)));
 
-/** Connections that are opened once, and again when they are closed, and on which next to nothing is sent. */
+/**
+ * Connections that are opened once, and again when they are closed, and on which next to nothing is
+ * sent.
+ */
 async function hold(count: number, first: string, drip: string | null): Promise<void> {
   const sockets: Socket[] = [];
   while (!isOver()) {
@@ -87,12 +101,17 @@ async function hold(count: number, first: string, drip: string | null): Promise<
 }
 
 const post = (body: string | Buffer, more = ''): string =>
-  head(`authorization: Bearer ${plan.token}\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n`);
+  head(
+    `authorization: Bearer ${plan.token}\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n`,
+  );
 
 const unknownKeys = `{${Array.from({ length: 60_000 }, (_, index) => `"quantty${index}":1`).join(',')}}`;
 const deepJson = '['.repeat(500_000);
 /** Requests one after the other on connections whose answers nobody reads. */
-const pipeline = (connections: number, request = 'GET /docs HTTP/1.1\r\nhost: shop\r\n\r\n'): Promise<unknown> =>
+const pipeline = (
+  connections: number,
+  request = 'GET /docs HTTP/1.1\r\nhost: shop\r\n\r\n',
+): Promise<unknown> =>
   many(connections, (index) =>
     flood(
       index,
@@ -105,7 +124,9 @@ const pipeline = (connections: number, request = 'GET /docs HTTP/1.1\r\nhost: sh
   );
 
 const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
-  /** A body that arrives in a million parts of one byte, of a signature that nobody has checked yet. */
+  /**
+   * A body that arrives in a million parts of one byte, of a signature that nobody has checked yet.
+   */
   tiny_parts: () =>
     many(20, (index) =>
       flood(index, function* () {
@@ -129,7 +150,12 @@ const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   held_connections: () => hold(3000, '', null),
   slow_headers: () => hold(3000, 'POST /v1/orders HTTP/1.1\r\nhost: shop\r\n', 'x-a: b\r\n'),
-  slow_bodies: () => hold(3000, `${head(`${signed}content-length: 1000000\r\n`)}${' '.repeat(2000)}`, ' '.repeat(500)),
+  slow_bodies: () =>
+    hold(
+      3000,
+      `${head(`${signed}content-length: 1000000\r\n`)}${' '.repeat(2000)}`,
+      ' '.repeat(500),
+    ),
   unknown_keys: () =>
     many(10, (index) =>
       flood(index, function* () {
@@ -146,7 +172,8 @@ const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
       }),
     ),
   /** Two requests in one packet, to the listener of health checks. */
-  two_gets: () => many(4, (index) => flood(index, () => ['GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2)])),
+  two_gets: () =>
+    many(4, (index) => flood(index, () => ['GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2)])),
   /** Some streaming proxies hand on parts of one byte as they come. */
   tiny_chunks_behind_proxy: () =>
     many(1, async () => {
@@ -168,7 +195,8 @@ const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
     }
   },
   /** One address holds the memory of bodies that nobody has checked yet. */
-  held_bodies: () => hold(18, `${head(`${signed}content-length: 1048576\r\n`)}${' '.repeat(1_048_575)}`, null),
+  held_bodies: () =>
+    hold(18, `${head(`${signed}content-length: 1048576\r\n`)}${' '.repeat(1_048_575)}`, null),
   wrong_tokens: () =>
     many(50, async (index) => {
       await flood(index, function* () {

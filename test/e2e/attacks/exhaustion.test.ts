@@ -9,7 +9,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Installation, type LogLine, order } from '../../support/worker-process.ts';
 import type { AttackPlan } from './attacker.ts';
 
-/** How long each attack lasts. CI lets each last longer, and measures the times: nothing else may run beside it. */
+/**
+ * How long each attack lasts. CI lets each last longer, and measures the times: nothing else may
+ * run beside it.
+ */
 const attackMs = Number(process.env['ATTACK_MS'] ?? 1000);
 const isMeasured = process.env['ATTACK_MS'] !== undefined;
 const token = 'the-long-token-of-the-shop';
@@ -34,8 +37,15 @@ function peakMb(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
-/** Runs one call after another, each on a new connection, at least twice. Resolves to the longest time in ms. */
-async function measured(call: () => Promise<void>, pauseMs: number, isOver: () => boolean): Promise<number> {
+/**
+ * Runs one call after another, each on a new connection, at least twice. Resolves to the longest
+ * time in ms.
+ */
+async function measured(
+  call: () => Promise<void>,
+  pauseMs: number,
+  isOver: () => boolean,
+): Promise<number> {
   let longestMs = 0;
   for (let calls = 0; calls < 2 || !isOver(); calls += 1) {
     const startMs = performance.now();
@@ -57,14 +67,21 @@ interface Kind {
   /** The only address of the attacker; null: it has many, 127.0.1.1 is one of them. */
   readonly from: string | null;
   readonly callers: readonly Caller[];
-  /** When the measuring begins: at once, after each caller has ordered, or when this line is in the log, before any has. */
+  /**
+   * When the measuring begins: at once, after each caller has ordered, or when this line is in the
+   * log, before any has.
+   */
   readonly after?: (line: LogLine) => boolean;
 }
 
 const shop: Caller = { address: '127.0.0.2', by: 'token' };
 /** Whoever comes through the proxy of the attacker, for example. */
 const shopAt = (address: string): Caller => ({ address, by: 'token' });
-const ofMany = (attack: string): Kind => ({ attack, from: null, callers: [shop, shopAt('127.0.1.1')] });
+const ofMany = (attack: string): Kind => ({
+  attack,
+  from: null,
+  callers: [shop, shopAt('127.0.1.1')],
+});
 
 const kinds: readonly Kind[] = [
   ofMany('tiny_parts'),
@@ -92,7 +109,11 @@ const kinds: readonly Kind[] = [
     callers: [shopAt('127.0.0.3')],
     after: (line) => line['wrong_tokens'] === 100,
   },
-  { attack: 'held_bodies', from: '127.0.1.1', callers: [{ ...shop, by: 'signature' }, shopAt('127.0.1.1')] },
+  {
+    attack: 'held_bodies',
+    from: '127.0.1.1',
+    callers: [{ ...shop, by: 'signature' }, shopAt('127.0.1.1')],
+  },
 ];
 
 /** What proves that the order is of the shop. */
@@ -100,11 +121,19 @@ function proofOf(by: Caller['by'], body: string): Record<string, string> {
   if (by === 'token') return { authorization: `Bearer ${token}` };
   const id = `msg_${randomUUID()}`;
   const timestamp = String(Math.floor(Date.now() / 1000));
-  const signature = createHmac('sha256', signingKey).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+  const signature = createHmac('sha256', signingKey)
+    .update(`${id}.${timestamp}.${body}`)
+    .digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
 }
 
-/** Sends one order on a new connection, as many shops' programs do. Throws when it is not accepted. */
+/**
+ * Sends one order on a new connection, as many shops' programs do. Throws when it is not accepted.
+ */
 async function sendOrder(port: number, { address, by }: Caller): Promise<void> {
   const client = new Client(`http://127.0.0.1:${port}`, { localAddress: address });
   const body = order(nextOrder());
@@ -140,9 +169,13 @@ async function underAttack({ attack, from, callers, after }: Kind) {
   };
   if (after === undefined) for (const caller of callers) await sendOrder(port, caller);
   const plan: AttackPlan = { attack, port, adminPort, from, token: otherToken };
-  const attacker = spawn(process.execPath, [join(import.meta.dirname, 'attacker.ts'), JSON.stringify(plan)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const attacker = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'attacker.ts'), JSON.stringify(plan)],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   children.add(attacker);
   const ended = once(attacker, 'exit');
   await once(attacker.stdout, 'data');
@@ -171,7 +204,9 @@ describe('a worker with 192 MB of heap, under attack', () => {
       expect(mb).toBeLessThan(230);
       if (!isMeasured) return;
       const figures = [mb, livezMs, ...orderMs].map(Math.round);
-      process.stdout.write(`${JSON.stringify({ attack: kind.attack, mb_livez_orders: figures, orders })}\n`);
+      process.stdout.write(
+        `${JSON.stringify({ attack: kind.attack, mb_livez_orders: figures, orders })}\n`,
+      );
       expect(livezMs).toBeLessThan(500);
       expect(Math.max(...orderMs)).toBeLessThan(2000);
     },

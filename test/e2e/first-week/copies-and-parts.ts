@@ -1,11 +1,13 @@
 import { card, meta, type Row, shopify, shopifyCard, woo } from './rows.ts';
 
-// One purchase under two identities: copies, parts and parents of a known order, and parts of bundles.
+// One purchase under two identities: copies, parts and parents of a known order, and parts of
+// bundles.
 
 type Changes = Readonly<Record<string, unknown>>;
 
 /** The other order, whose line has an id of its own, as in a real shop. */
-const other = (changes: Changes = {}) => woo({ id: 728, line_items: [card({ id: 320 })], ...changes });
+const other = (changes: Changes = {}) =>
+  woo({ id: 728, line_items: [card({ id: 320 })], ...changes });
 const otherMeta = (key: string, value: unknown, changes: Changes = {}) =>
   other({ meta_data: [meta(key, value)], ...changes });
 const held = { told: ['728 held'], says: ['727'] };
@@ -37,7 +39,10 @@ export const copiesOfOrders: readonly Row[] = [
   {
     name: 'a sub-order that comes before its parent',
     source: 'Dokan: webhooks run in the background, in any order',
-    steps: [other({ parent_id: 727, created_via: 'dokan' }), woo({ meta_data: [meta('has_sub_order', '1')] })],
+    steps: [
+      other({ parent_id: 727, created_via: 'dokan' }),
+      woo({ meta_data: [meta('has_sub_order', '1')] }),
+    ],
     bought: ['728/320 1'],
     told: ['727 held'],
     says: ['728'],
@@ -47,7 +52,10 @@ export const copiesOfOrders: readonly Row[] = [
     source: 'Dokan Lite, create_sub_order',
     steps: [
       [
-        woo({ line_items: [card(), card({ id: 316, sku: 'XBOX-25' })], meta_data: [meta('has_sub_order', '1')] }),
+        woo({
+          line_items: [card(), card({ id: 316, sku: 'XBOX-25' })],
+          meta_data: [meta('has_sub_order', '1')],
+        }),
         other({ parent_id: 727 }),
         woo({ id: 729, parent_id: 727, line_items: [card({ id: 330, sku: 'XBOX-25' })] }),
       ],
@@ -280,7 +288,10 @@ export const ordersOfTheirOwn: readonly Row[] = [
     name: 'Shopify: the same customer buys again',
     source: 'every shop',
     platform: 'shopify',
-    steps: [shopify(), shopify({ id: 728, customer: { id: 7727 }, line_items: [shopifyCard({ id: 320 })] })],
+    steps: [
+      shopify(),
+      shopify({ id: 728, customer: { id: 7727 }, line_items: [shopifyCard({ id: 320 })] }),
+    ],
     ...both,
   },
   {
@@ -323,7 +334,12 @@ export const bundles: readonly Row[] = [
   {
     name: 'WPC Product Bundles',
     source: 'woo-product-bundle: _woosb_parent_id is the product of the bundle',
-    steps: [bundle(container({ meta_data: [meta('_woosb_ids', '95/1')] }), part('_woosb_parent_id', '93'))],
+    steps: [
+      bundle(
+        container({ meta_data: [meta('_woosb_ids', '95/1')] }),
+        part('_woosb_parent_id', '93'),
+      ),
+    ],
     ...flagged,
   },
   {
@@ -335,25 +351,39 @@ export const bundles: readonly Row[] = [
   {
     name: 'Mix and Match',
     source: 'woocommerce-mix-and-match: _mnm_container is the key of the cart',
-    steps: [bundle(container({ meta_data: [meta('_mnm_cart_key', key)] }), part('_mnm_container', key))],
+    steps: [
+      bundle(container({ meta_data: [meta('_mnm_cart_key', key)] }), part('_mnm_container', key)),
+    ],
     ...flagged,
   },
   {
     name: 'Product Bundles by their meta alone',
     source: 'woocommerce-product-bundles: _bundled_by, _bundle_cart_key',
-    steps: [bundle(container({ meta_data: [meta('_bundle_cart_key', key)] }), part('_bundled_by', key))],
+    steps: [
+      bundle(container({ meta_data: [meta('_bundle_cart_key', key)] }), part('_bundled_by', key)),
+    ],
     ...flagged,
   },
   {
     name: 'YITH Product Bundles',
     source: 'yith-woocommerce-product-bundles: _bundled_by, _yith_bundle_cart_key',
-    steps: [bundle(container({ meta_data: [meta('_yith_bundle_cart_key', key)] }), part('_bundled_by', key))],
+    steps: [
+      bundle(
+        container({ meta_data: [meta('_yith_bundle_cart_key', key)] }),
+        part('_bundled_by', key),
+      ),
+    ],
     ...flagged,
   },
   {
     name: 'Composite Products by their meta alone',
     source: 'woocommerce-composite-products: _composite_parent, _composite_cart_key',
-    steps: [bundle(container({ meta_data: [meta('_composite_cart_key', key)] }), part('_composite_parent', key))],
+    steps: [
+      bundle(
+        container({ meta_data: [meta('_composite_cart_key', key)] }),
+        part('_composite_parent', key),
+      ),
+    ],
     ...flagged,
   },
   {
@@ -365,7 +395,12 @@ export const bundles: readonly Row[] = [
   {
     name: 'Chained Products with a price of their own',
     source: 'woocommerce-chained-products: _cp_priced_individually',
-    steps: [bundle(container(), part('_chained_product_of', '93', { subtotal: '75.00', total: '75.00', price: 25 }))],
+    steps: [
+      bundle(
+        container(),
+        part('_chained_product_of', '93', { subtotal: '75.00', total: '75.00', price: 25 }),
+      ),
+    ],
     ...flagged,
   },
   {
@@ -416,7 +451,10 @@ export const noBundles: readonly Row[] = [
     name: 'a bundle of other goods whose part is ours',
     source: 'woo-product-bundle',
     steps: [
-      bundle(card({ id: 316, sku: 'BOX' }), card({ product_id: 95, meta_data: [meta('_woosb_parent_id', '93')] })),
+      bundle(
+        card({ id: 316, sku: 'BOX' }),
+        card({ product_id: 95, meta_data: [meta('_woosb_parent_id', '93')] }),
+      ),
     ],
   },
   {
@@ -443,7 +481,9 @@ export const noBundles: readonly Row[] = [
   {
     name: 'fields of an add-on plugin',
     source: 'woocommerce-product-addons: _pao_ids',
-    steps: [bundle(card({ meta_data: [meta('_pao_ids', [{ key: 'Gift wrap', value: 'yes', id: 93 }])] }))],
+    steps: [
+      bundle(card({ meta_data: [meta('_pao_ids', [{ key: 'Gift wrap', value: 'yes', id: 93 }])] })),
+    ],
   },
   {
     name: 'fields of a subscription and of stock',
@@ -451,7 +491,12 @@ export const noBundles: readonly Row[] = [
     steps: [
       bundle(
         card({ meta_data: [meta('_reduced_stock', '1'), meta('_has_trial', 'false')] }),
-        card({ id: 316, sku: 'XBOX-25', product_id: 95, meta_data: [meta('_reduced_stock', '93')] }),
+        card({
+          id: 316,
+          sku: 'XBOX-25',
+          product_id: 95,
+          meta_data: [meta('_reduced_stock', '93')],
+        }),
       ),
     ],
     bought: ['727/315 1', '727/316 1'],

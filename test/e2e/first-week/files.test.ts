@@ -6,8 +6,8 @@ import { afterAll, expect, it } from 'vitest';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { FolderBench } from '../../intake/folder/folder-bench.ts';
 
-// Files as shops, marketplaces and spreadsheets write them, and as they really lie in the inbox: with what must be bought of each,
-// and what must be told.
+// Files as shops, marketplaces and spreadsheets write them, and as they really lie in the inbox:
+// with what must be bought of each, and what must be told.
 
 type File = readonly [name: string, content: string];
 
@@ -15,7 +15,10 @@ interface Row {
   readonly name: string;
   readonly file?: string;
   readonly content: string;
-  /** What comes some minutes later: new files, and files under their names again, or with the name that they had. */
+  /**
+   * What comes some minutes later: new files, and files under their names again, or with the name
+   * that they had.
+   */
   readonly later?: readonly (File | readonly [name: string, content: string, had: string])[];
   readonly folder?: Partial<FolderSettings>;
   /** `order/line quantity` */
@@ -113,7 +116,11 @@ const shopify =
 const exports: readonly Row[] = [
   {
     name: 'an export of Shopify with two rows of an order',
-    content: csv(shopify, '#1,a@b.c,paid,USD,2,STEAM-20,pending,,0.00,web', '#1,a@b.c,,,1,XBOX-10,pending,,,'),
+    content: csv(
+      shopify,
+      '#1,a@b.c,paid,USD,2,STEAM-20,pending,,0.00,web',
+      '#1,a@b.c,,,1,XBOX-10,pending,,,',
+    ),
     folder: ofFormat('shopify_orders'),
     bought: ['#1/steam-20 2', '#1/xbox-10 1'],
   },
@@ -195,7 +202,11 @@ const exports: readonly Row[] = [
   },
   {
     name: 'a German file of Excel',
-    content: csv('Bestellnummer;Artikel;Menge;Zahlungsstatus', '1001;STEAM-20;2;bezahlt', '1002;XBOX-10;1;offen'),
+    content: csv(
+      'Bestellnummer;Artikel;Menge;Zahlungsstatus',
+      '1001;STEAM-20;2;bezahlt',
+      '1002;XBOX-10;1;offen',
+    ),
     folder: {
       ...ofFormat('own', { Zahlungsstatus: ['bezahlt'] }),
       columns: { order_id: 'Bestellnummer', sku: 'Artikel', quantity: 'Menge' },
@@ -204,7 +215,11 @@ const exports: readonly Row[] = [
   },
   {
     name: 'a French file of Excel',
-    content: csv('N° de commande;Référence;Quantité;Statut', 'C1;STEAM-20;2;Payée', 'C2;XBOX-10;1;Annulée'),
+    content: csv(
+      'N° de commande;Référence;Quantité;Statut',
+      'C1;STEAM-20;2;Payée',
+      'C2;XBOX-10;1;Annulée',
+    ),
     folder: {
       ...ofFormat('own', { Statut: ['payée'] }),
       columns: { order_id: 'N° de commande', sku: 'Référence', quantity: 'Quantité' },
@@ -232,8 +247,16 @@ const ids: readonly Row[] = [
   { name: 'an id as a formula', content: two('="0027001"'), bought: ['0027001/1 2'] },
   { name: 'an id as a quoted formula', content: two('"=""0027001"""'), bought: ['0027001/1 2'] },
   { name: 'a tab before an id', content: two('\t0027001'), bought: ['0027001/1 2'] },
-  { name: 'a SKU as a formula', content: csv('order_id,sku,quantity', '1,="STEAM-20",2'), bought: ['1/1 2'] },
-  { name: 'a quantity as a text', content: csv('order_id,sku,quantity', "1,STEAM-20,'2"), bought: ['1/1 2'] },
+  {
+    name: 'a SKU as a formula',
+    content: csv('order_id,sku,quantity', '1,="STEAM-20",2'),
+    bought: ['1/1 2'],
+  },
+  {
+    name: 'a quantity as a text',
+    content: csv('order_id,sku,quantity', "1,STEAM-20,'2"),
+    bought: ['1/1 2'],
+  },
   { name: 'an id as a power', content: two('1.94512E+11'), bought: [], told: ['id_mangled'] },
   again("'0027001", '0027001', { bought: ['0027001/1 2'] }),
   again('0027001', '27001', once('0027001/1 2')),
@@ -284,7 +307,9 @@ const ofSource = (source: string, name = 'Source'): Row => ({
 });
 const several = { source: 'main', sources: ['main', 'shop2'] };
 const sources: readonly Row[] = [
-  ...['web', 'pos', '580111', 'shopify_draft_order', 'Facebook & Instagram'].map((text) => ofSource(text)),
+  ...['web', 'pos', '580111', 'shopify_draft_order', 'Facebook & Instagram'].map((text) =>
+    ofSource(text),
+  ),
   ofSource('web', 'SOURCE'),
   ofSource('google', ' source '),
   {
@@ -302,7 +327,12 @@ const sources: readonly Row[] = [
   },
   {
     name: 'one source that the folder does not list, beside one that it does',
-    content: csv('order_id,sku,quantity,source', '1,STEAM-20,2,shop2', '2,STEAM-20,1,shop3', '3,STEAM-20,1,'),
+    content: csv(
+      'order_id,sku,quantity,source',
+      '1,STEAM-20,2,shop2',
+      '2,STEAM-20,1,shop3',
+      '3,STEAM-20,1,',
+    ),
     folder: several,
     bought: ['1/1 2', '3/1 1'],
     told: ['unknown_source'],
@@ -351,7 +381,12 @@ const renamed = (temporary: string): Row => ({
   folder: { unfinishedMs: 600_000 },
   bought: twoBought,
 });
-const stays = (name: string): Row => ({ name: `${name}, which is no order`, file: name, content: 'x', bought: [] });
+const stays = (name: string): Row => ({
+  name: `${name}, which is no order`,
+  file: name,
+  content: 'x',
+  bought: [],
+});
 const writers: readonly Row[] = [
   partly('nothing yet', ''),
   partly('a header so far', 'order_id,sku,quantity\n'),
@@ -368,8 +403,21 @@ const writers: readonly Row[] = [
     'orders.crdownload',
     'orders',
   ].map(renamed),
-  ...['Thumbs.db', 'desktop.ini', '.DS_Store', '~$orders.xlsx', '.~lock.orders.csv#', 'orders.csv~'].map(stays),
-  { name: 'a file that is no order file', file: 'invoice.pdf', content: 'x', bought: [], told: ['unknown_extension'] },
+  ...[
+    'Thumbs.db',
+    'desktop.ini',
+    '.DS_Store',
+    '~$orders.xlsx',
+    '.~lock.orders.csv#',
+    'orders.csv~',
+  ].map(stays),
+  {
+    name: 'a file that is no order file',
+    file: 'invoice.pdf',
+    content: 'x',
+    bought: [],
+    told: ['unknown_extension'],
+  },
   {
     name: 'a file that is no order file, and comes again and again',
     file: 'log.bak',
@@ -425,10 +473,21 @@ const broken: readonly Row[] = [
   { name: 'Ctrl-Z at the end', content: `${whole}\x1a`, bought: twoBought },
   { name: 'a byte order mark', content: `\ufeff${whole}`, bought: twoBought },
   { name: 'lines that end in CR', content: whole.replaceAll('\n', '\r'), bought: twoBought },
-  { name: 'tabs in a .tsv file', file: 'orders.tsv', content: whole.replaceAll(',', '\t'), bought: twoBought },
+  {
+    name: 'tabs in a .tsv file',
+    file: 'orders.tsv',
+    content: whole.replaceAll(',', '\t'),
+    bought: twoBought,
+  },
   {
     name: 'a stray quote that swallows the next rows',
-    content: csv('order_id,sku,quantity,note', '1,STEAM-20,2,"a', '8,STEAM-20,1,b', '9,STEAM-20,1,c"', '2,XBOX-10,1,'),
+    content: csv(
+      'order_id,sku,quantity,note',
+      '1,STEAM-20,2,"a',
+      '8,STEAM-20,1,b',
+      '9,STEAM-20,1,c"',
+      '2,XBOX-10,1,',
+    ),
     bought: ['2/1 1'],
     told: ['suspicious_quote'],
   },

@@ -1,7 +1,14 @@
 import { expect, it } from 'vitest';
 import { bundles, copiesOfOrders, noBundles, ordersOfTheirOwn } from './copies-and-parts.ts';
 import { outcomesOf, wanted } from './first-week.ts';
-import { copiesOfShops, realPayments, salesBefore, salesNow, sameShops, testPayments } from './live-sales.ts';
+import {
+  copiesOfShops,
+  realPayments,
+  salesBefore,
+  salesNow,
+  sameShops,
+  testPayments,
+} from './live-sales.ts';
 import { floods } from './old-orders.ts';
 import { reused, sameSale } from './reused-ids.ts';
 import type { Row } from './rows.ts';
@@ -28,16 +35,28 @@ const kinds: Readonly<Record<string, readonly Row[]>> = {
   ],
   'a sale of before the connection is not bought': [...salesBefore, ...salesNow],
   'an id that stands for another sale changes nothing of the known one': [...reused, ...sameSale],
-  'a shop that answers badly is still read': [...largeAnswers, ...poisonedOrders, ...otherAnswers, ...soundShops],
-  'the time of payment is that at which the shop says paid': [...paidLater, ...paidBefore, ...withoutDate],
+  'a shop that answers badly is still read': [
+    ...largeAnswers,
+    ...poisonedOrders,
+    ...otherAnswers,
+    ...soundShops,
+  ],
+  'the time of payment is that at which the shop says paid': [
+    ...paidLater,
+    ...paidBefore,
+    ...withoutDate,
+  ],
   'many old orders are one thing to read': floods,
 };
 
 it.each(Object.entries(kinds))('%s', async (_, rows) => {
   const outcomes = await outcomesOf(rows);
   // Only the rows that differ are shown.
-  const wrong = rows.filter((row) => JSON.stringify(outcomes.get(row.name)) !== JSON.stringify(wanted(row)));
-  const shown = (of: (row: Row) => unknown) => Object.fromEntries(wrong.map((row) => [row.name, of(row)]));
+  const wrong = rows.filter(
+    (row) => JSON.stringify(outcomes.get(row.name)) !== JSON.stringify(wanted(row)),
+  );
+  const shown = (of: (row: Row) => unknown) =>
+    Object.fromEntries(wrong.map((row) => [row.name, of(row)]));
   expect(shown(({ name }) => outcomes.get(name))).toEqual(shown(wanted));
 });
 

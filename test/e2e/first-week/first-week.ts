@@ -6,7 +6,13 @@ import { onTestFinished } from 'vitest';
 import { openOutbox } from '../../../src/app/open-outbox.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { commandLine } from '../../storefronts/read-back/shop-worker.ts';
-import { shopifyApp, StubShopify, type StubShop, StubWooCommerce, woo } from '../../storefronts/read-back/stub-shop.ts';
+import {
+  shopifyApp,
+  StubShopify,
+  type StubShop,
+  StubWooCommerce,
+  woo,
+} from '../../storefronts/read-back/stub-shop.ts';
 import { writeLongAgo } from '../../storefronts/storefront-shops.ts';
 import { Installation, type WorkerProcess } from '../../support/worker-process.ts';
 import { type Delivery, nothing, oneCard, type Row, usualMap, woo as sentOrder } from './rows.ts';
@@ -35,15 +41,22 @@ export const wanted = ({ bought = oneCard, told = nothing, count }: Row): Outcom
   count: count ?? null,
 });
 
-/** Plays all rows in one worker, each in a shop of its own. Returns what became of them, by name. */
-export async function outcomesOf(rows: readonly Row[], patienceMs = 8000): Promise<ReadonlyMap<string, Outcome>> {
+/**
+ * Plays all rows in one worker, each in a shop of its own. Returns what became of them, by name.
+ */
+export async function outcomesOf(
+  rows: readonly Row[],
+  patienceMs = 8000,
+): Promise<ReadonlyMap<string, Outcome>> {
   const week = await FirstWeek.open(rows);
   await week.play();
   // A repair or a read of a shop may come a moment later. Rows that are right end the wait.
   const untilMs = performance.now() + patienceMs;
   for (;;) {
     const outcomes = week.outcomes();
-    const isRight = rows.every((row) => JSON.stringify(outcomes.get(row.name)) === JSON.stringify(wanted(row)));
+    const isRight = rows.every(
+      (row) => JSON.stringify(outcomes.get(row.name)) === JSON.stringify(wanted(row)),
+    );
     if (isRight || performance.now() > untilMs) return outcomes;
     await pause();
   }
@@ -67,7 +80,12 @@ class FirstWeek {
     const shops: Shop[] = [];
     for (const [index, row] of [...rows, sentinel].entries()) {
       const { platform = 'woocommerce' } = row;
-      const stub = row.read === undefined ? null : platform === 'shopify' ? new StubShopify() : new StubWooCommerce();
+      const stub =
+        row.read === undefined
+          ? null
+          : platform === 'shopify'
+            ? new StubShopify()
+            : new StubWooCommerce();
       if (stub !== null) {
         await stub.open();
         row.read?.(stub);
@@ -82,15 +100,21 @@ class FirstWeek {
     return week;
   }
 
-  /** Creates the outbox as a worker that was connected with the shops earlier has left it, and starts one. */
+  /**
+   * Creates the outbox as a worker that was connected with the shops earlier has left it, and
+   * starts one.
+   */
   async #connect(): Promise<void> {
     this.#configure();
     const { config } = loadConfig({ file: this.#installation.configFile, environment: {} });
     await openOutbox(config, 'if-missing').store.close();
     const database = new SqliteDatabase(this.#installation.databasePath);
-    const connect = database.prepare('INSERT INTO storefronts (source, connected_at_ms) VALUES (?, ?)');
+    const connect = database.prepare(
+      'INSERT INTO storefronts (source, connected_at_ms) VALUES (?, ?)',
+    );
     for (const { row, name } of this.#shops) {
-      if (row.connectedH !== 0) connect.run(name, Date.now() - (row.connectedH ?? 30 * 24) * 3_600_000);
+      if (row.connectedH !== 0)
+        connect.run(name, Date.now() - (row.connectedH ?? 30 * 24) * 3_600_000);
     }
     database.close();
     this.#worker = this.#installation.start();
@@ -100,7 +124,9 @@ class FirstWeek {
   #configure(): void {
     this.#installation.configure((config) => {
       for (const platform of ['woocommerce', 'shopify'] as const) {
-        config.intake.webhook[platform] = this.#shops.filter((shop) => shop.platform === platform).map(sectionOf);
+        config.intake.webhook[platform] = this.#shops
+          .filter((shop) => shop.platform === platform)
+          .map(sectionOf);
       }
     });
   }
@@ -130,8 +156,9 @@ class FirstWeek {
   /** Resolves once the changed map is in use. The worker looks at it when somebody asks for it. */
   async #mapSkus({ skuFile }: Shop, skus: string): Promise<void> {
     const inUse = () =>
-      this.#worker?.log.filter(({ msg, file }) => file === skuFile && msg === 'the changed SKU map is in use').length ??
-      0;
+      this.#worker?.log.filter(
+        ({ msg, file }) => file === skuFile && msg === 'the changed SKU map is in use',
+      ).length ?? 0;
     const before = inUse();
     writeLongAgo(skuFile, `skus:${skus}`);
     const { admin } = (await this.#worker?.started()) ?? { admin: null };
@@ -142,7 +169,10 @@ class FirstWeek {
   }
 
   /** Whatever the worker answers: what becomes of the order counts. */
-  async #deliver(shop: Shop, { body, topic, headers = {}, path = (usual) => usual }: Delivery): Promise<void> {
+  async #deliver(
+    shop: Shop,
+    { body, topic, headers = {}, path = (usual) => usual }: Delivery,
+  ): Promise<void> {
     const sent: unknown = typeof body === 'function' ? body() : body;
     const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
     const started = await this.#worker?.started();
@@ -185,7 +215,12 @@ class FirstWeek {
       ofSource.set(line, (ofSource.get(line) ?? 0) + quantity);
       units.set(source, ofSource);
     }
-    return new Map([...units].map(([source, of]) => [source, [...of].map(([line, n]) => `${line} ${n}`).toSorted()]));
+    return new Map(
+      [...units].map(([source, of]) => [
+        source,
+        [...of].map(([line, n]) => `${line} ${n}`).toSorted(),
+      ]),
+    );
   }
 
   #logOf(name: string): string {
@@ -210,7 +245,10 @@ class FirstWeek {
             ...(row.says ?? []).filter((text) => !messages.includes(text)),
             ...(row.logs ?? []).filter((text) => !this.#logOf(name).includes(text)),
           ],
-          count: row.count === undefined ? null : Number(own.find(({ isShop }) => isShop === 1)?.count ?? 0),
+          count:
+            row.count === undefined
+              ? null
+              : Number(own.find(({ isShop }) => isShop === 1)?.count ?? 0),
         };
         return [row.name, outcome];
       }),

@@ -25,7 +25,12 @@ export const testPayments: readonly Row[] = [
   {
     name: 'Payment Plugins for PayPal in its sandbox',
     source: 'pymntpl-paypal-woocommerce, Constants.php: _ppcp_environment',
-    steps: [wooMeta(meta('_ppcp_paypal_order_id', '5O190127TN364715T'), meta('_ppcp_environment', 'sandbox'))],
+    steps: [
+      wooMeta(
+        meta('_ppcp_paypal_order_id', '5O190127TN364715T'),
+        meta('_ppcp_environment', 'sandbox'),
+      ),
+    ],
     ...ignored,
   },
   {
@@ -37,13 +42,20 @@ export const testPayments: readonly Row[] = [
   {
     name: 'PayPal Payments in its sandbox',
     source: 'woocommerce/woocommerce-paypal-payments OrderMetaTrait.php',
-    steps: [wooMeta(meta('_ppcp_paypal_order_id', '5O190127TN364715T'), meta('_ppcp_paypal_payment_mode', 'sandbox'))],
+    steps: [
+      wooMeta(
+        meta('_ppcp_paypal_order_id', '5O190127TN364715T'),
+        meta('_ppcp_paypal_payment_mode', 'sandbox'),
+      ),
+    ],
     ...ignored,
   },
   {
     name: 'Mollie in test mode',
     source: 'mollie/WooCommerce MollieObject.php',
-    steps: [wooMeta(meta('_mollie_payment_id', 'tr_7UhSN1zuXS'), meta('_mollie_payment_mode', 'test'))],
+    steps: [
+      wooMeta(meta('_mollie_payment_id', 'tr_7UhSN1zuXS'), meta('_mollie_payment_mode', 'test')),
+    ],
     ...ignored,
   },
   {
@@ -79,13 +91,20 @@ export const testPayments: readonly Row[] = [
   {
     name: 'Klarna in its playground',
     source: 'krokedil/klarna-payments-for-woocommerce: _wc_klarna_environment',
-    steps: [wooMeta(meta('_wc_klarna_order_id', '0720b05d'), meta('_wc_klarna_environment', 'test'))],
+    steps: [
+      wooMeta(meta('_wc_klarna_order_id', '0720b05d'), meta('_wc_klarna_environment', 'test')),
+    ],
     ...ignored,
   },
   {
     name: 'Mercado Pago without production mode',
     source: 'woocommerce-mercadopago: is_production_mode',
-    steps: [wooMeta(meta('_used_gateway', 'WC_WooMercadoPago_Basic_Gateway'), meta('is_production_mode', 'no'))],
+    steps: [
+      wooMeta(
+        meta('_used_gateway', 'WC_WooMercadoPago_Basic_Gateway'),
+        meta('is_production_mode', 'no'),
+      ),
+    ],
     ...ignored,
   },
   {
@@ -93,7 +112,10 @@ export const testPayments: readonly Row[] = [
     source: 'mollie/WooCommerce',
     read: () => undefined,
     steps: [
-      { inShop: (stub) => void stub.put(inStub(wooOrder({ meta_data: [meta('_mollie_payment_mode', 'test')] }))) },
+      {
+        inShop: (stub) =>
+          void stub.put(inStub(wooOrder({ meta_data: [meta('_mollie_payment_mode', 'test')] }))),
+      },
     ],
     ...ignored,
   },
@@ -129,13 +151,21 @@ export const testPayments: readonly Row[] = [
 
 /** Real payments whose data have the same words. */
 export const realPayments: readonly Row[] = [
-  { name: 'WooPayments', source: 'Automattic/woocommerce-payments', steps: [wooMeta(meta('_wcpay_mode', 'prod'))] },
+  {
+    name: 'WooPayments',
+    source: 'Automattic/woocommerce-payments',
+    steps: [wooMeta(meta('_wcpay_mode', 'prod'))],
+  },
   {
     name: 'PayPal Payments',
     source: 'woocommerce-paypal-payments',
     steps: [wooMeta(meta('_ppcp_paypal_payment_mode', 'live'))],
   },
-  { name: 'Mollie', source: 'mollie/WooCommerce', steps: [wooMeta(meta('_mollie_payment_mode', 'live'))] },
+  {
+    name: 'Mollie',
+    source: 'mollie/WooCommerce',
+    steps: [wooMeta(meta('_mollie_payment_mode', 'live'))],
+  },
   {
     name: 'Square',
     source: 'SkyVerge framework',
@@ -155,13 +185,18 @@ export const realPayments: readonly Row[] = [
     name: 'a campaign called test',
     source: 'woocommerce order attribution: _wc_order_attribution_utm_campaign',
     steps: [
-      wooMeta(meta('_wc_order_attribution_utm_campaign', 'test'), meta('_wc_order_attribution_utm_source', 'sandbox')),
+      wooMeta(
+        meta('_wc_order_attribution_utm_campaign', 'test'),
+        meta('_wc_order_attribution_utm_source', 'sandbox'),
+      ),
     ],
   },
   {
     name: 'a test of two prices',
     source: 'Nelio A/B Testing',
-    steps: [wooMeta(meta('_nab_experiments_with_page_view', { 12: 1 }), meta('_ab_test_variant', 'test'))],
+    steps: [
+      wooMeta(meta('_nab_experiments_with_page_view', { 12: 1 }), meta('_ab_test_variant', 'test')),
+    ],
   },
   {
     name: 'a customer called Test, with the coupon TEST',
@@ -187,13 +222,19 @@ export const realPayments: readonly Row[] = [
   },
 ];
 
-const links = (site: string, id = 727) => ({ _links: { self: [{ href: `${site}/wp-json/wc/v3/orders/${id}` }] } });
+const links = (site: string, id = 727) => ({
+  _links: { self: [{ href: `${site}/wp-json/wc/v3/orders/${id}` }] },
+});
 const from = (site: string, changes: Readonly<Record<string, unknown>> = {}, source = `${site}/`) =>
-  woo({ ...links(site, Number(changes['id'] ?? 727)), ...changes }, { headers: { 'x-wc-webhook-source': source } });
+  woo(
+    { ...links(site, Number(changes['id'] ?? 727)), ...changes },
+    { headers: { 'x-wc-webhook-source': source } },
+  );
 const shop = 'https://shop.example.com';
 /** The shop was seen before. */
 const firstOrder = from(shop, { id: 700, line_items: [] });
-const domain = (name: string) => shopify({}, 'orders/paid', { headers: { 'x-shopify-shop-domain': name } });
+const domain = (name: string) =>
+  shopify({}, 'orders/paid', { headers: { 'x-shopify-shop-domain': name } });
 const firstAtShopify = shopify({ id: 700, line_items: [] }, 'orders/paid', {
   headers: { 'x-shopify-shop-domain': 'cards.myshopify.com' },
 });
@@ -240,7 +281,10 @@ export const copiesOfShops: readonly Row[] = [
   {
     name: 'a copy that only its header shows',
     source: 'class-wc-webhook.php: X-WC-Webhook-Source is home_url()',
-    steps: [firstOrder, woo({}, { headers: { 'x-wc-webhook-source': 'https://dev.example.com/' } })],
+    steps: [
+      firstOrder,
+      woo({}, { headers: { 'x-wc-webhook-source': 'https://dev.example.com/' } }),
+    ],
     ...copy,
   },
   {
@@ -266,7 +310,10 @@ export const copiesOfShops: readonly Row[] = [
   {
     name: 'two orders of a copy are one row',
     source: 'wp-staging',
-    steps: [firstOrder, [from('https://staging.example.com'), from('https://staging.example.com', { id: 728 })]],
+    steps: [
+      firstOrder,
+      [from('https://staging.example.com'), from('https://staging.example.com', { id: 728 })],
+    ],
     bought: [],
     told: ['shop other_shop'],
     count: 2,
@@ -283,7 +330,11 @@ export const copiesOfShops: readonly Row[] = [
 /** The same shop, named differently. */
 export const sameShops: readonly Row[] = [
   { name: 'the shop itself', source: 'class-wc-webhook.php', steps: [firstOrder, from(shop)] },
-  { name: 'http and https', source: 'a proxy that ends TLS', steps: [firstOrder, from('http://shop.example.com')] },
+  {
+    name: 'http and https',
+    source: 'a proxy that ends TLS',
+    steps: [firstOrder, from('http://shop.example.com')],
+  },
   {
     name: 'with and without www',
     source: 'home_url and site_url',
@@ -371,7 +422,9 @@ export const salesBefore: readonly Row[] = [
     name: 'the same old order four times',
     source: 'a plugin that saves an order again and again',
     connectedH: 24,
-    steps: [[1, 2, 3, 4].map((minutes) => woo({ ...old, date_modified_gmt: hoursAgo(minutes / 60) }))],
+    steps: [
+      [1, 2, 3, 4].map((minutes) => woo({ ...old, date_modified_gmt: hoursAgo(minutes / 60) })),
+    ],
     ...before,
     count: 1,
   },
@@ -402,7 +455,9 @@ export const salesBefore: readonly Row[] = [
     source: 'shopify.dev: orders/updated fires for tags',
     platform: 'shopify',
     connectedH: 24,
-    steps: [shopify({ ...oldAtShopify, tags: 'vip', fulfillment_status: 'fulfilled' }, 'orders/updated')],
+    steps: [
+      shopify({ ...oldAtShopify, tags: 'vip', fulfillment_status: 'fulfilled' }, 'orders/updated'),
+    ],
     ...before,
   },
   {
@@ -475,7 +530,14 @@ export const salesNow: readonly Row[] = [
     name: 'an order by telephone',
     source: 'created_via: admin',
     connectedH: 24,
-    steps: [woo({ created_via: 'admin', payment_method: '', payment_method_title: '', transaction_id: '' })],
+    steps: [
+      woo({
+        created_via: 'admin',
+        payment_method: '',
+        payment_method_title: '',
+        transaction_id: '',
+      }),
+    ],
   },
   {
     name: 'a bank transfer of before that arrives now',

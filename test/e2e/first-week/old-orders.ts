@@ -1,15 +1,32 @@
-import { card, hoursAgo, inStub, meta, type Row, shopify, woo, wooOrder, zonedHoursAgo } from './rows.ts';
+import {
+  card,
+  hoursAgo,
+  inStub,
+  meta,
+  type Row,
+  shopify,
+  woo,
+  wooOrder,
+  zonedHoursAgo,
+} from './rows.ts';
 
 // Many old orders that are touched at once: one thing to read, and the order of today is bought.
 
 const thirty = Array.from({ length: 30 }, (_, index) => 740 + index);
-const long = { date_created_gmt: hoursAgo(1000), date_paid_gmt: hoursAgo(1000), status: 'completed' };
+const long = {
+  date_created_gmt: hoursAgo(1000),
+  date_paid_gmt: hoursAgo(1000),
+  status: 'completed',
+};
 const anonymised = {
   billing: { email: 'deleted@site.invalid' },
   customer_id: 0,
   meta_data: [meta('_anonymized', 'yes')],
 };
-const oldAt = (hours: number) => ({ created_at: zonedHoursAgo(hours), processed_at: zonedHoursAgo(hours) });
+const oldAt = (hours: number) => ({
+  created_at: zonedHoursAgo(hours),
+  processed_at: zonedHoursAgo(hours),
+});
 const oneRow = { told: ['shop old_sale'], count: 30 };
 const longAgo = { told: ['shop old_sale'], count: 30 };
 const year = 24 * 365;
@@ -33,7 +50,9 @@ export const floods: readonly Row[] = [
     name: 'a bulk action over old orders',
     source: 'woocommerce: Change status to completed',
     connectedH: 24,
-    steps: [[...thirty.map((id) => woo({ ...long, id, date_completed_gmt: hoursAgo(0.1) })), woo()]],
+    steps: [
+      [...thirty.map((id) => woo({ ...long, id, date_completed_gmt: hoursAgo(0.1) })), woo()],
+    ],
     ...oneRow,
   },
   {
@@ -47,7 +66,9 @@ export const floods: readonly Row[] = [
     name: 'a plugin saves all old orders',
     source: 'woocommerce HPOS: synchronisation of orders',
     connectedH: 24,
-    steps: [[...thirty.map((id) => woo({ ...long, id, meta_data: [meta('_synced', '1')] })), woo()]],
+    steps: [
+      [...thirty.map((id) => woo({ ...long, id, meta_data: [meta('_synced', '1')] })), woo()],
+    ],
     ...oneRow,
   },
   {
@@ -111,7 +132,14 @@ export const floods: readonly Row[] = [
     name: 'old orders that were cancelled or refunded',
     source: 'every shop',
     connectedH: 24,
-    steps: [[...thirty.map((id) => woo({ ...long, id, status: id % 2 === 0 ? 'refunded' : 'cancelled' })), woo()]],
+    steps: [
+      [
+        ...thirty.map((id) =>
+          woo({ ...long, id, status: id % 2 === 0 ? 'refunded' : 'cancelled' }),
+        ),
+        woo(),
+      ],
+    ],
     told: [],
   },
   {

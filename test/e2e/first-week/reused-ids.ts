@@ -1,4 +1,15 @@
-import { card, hoursAgo, later, laterStill, meta, type Row, shopify, woo, wooOrder, zonedHoursAgo } from './rows.ts';
+import {
+  card,
+  hoursAgo,
+  later,
+  laterStill,
+  meta,
+  type Row,
+  shopify,
+  woo,
+  wooOrder,
+  zonedHoursAgo,
+} from './rows.ts';
 
 // An id that stands for another sale now, and one that goes through the trash.
 
@@ -18,7 +29,13 @@ export const reused: readonly Row[] = [
     source: 'MySQL: AUTO_INCREMENT falls back with the tables',
     steps: [
       woo(),
-      woo({ ...later, ...anotherKey, ...grace, date_created_gmt: hoursAgo(0.6), date_paid_gmt: hoursAgo(0.5) }),
+      woo({
+        ...later,
+        ...anotherKey,
+        ...grace,
+        date_created_gmt: hoursAgo(0.6),
+        date_paid_gmt: hoursAgo(0.5),
+      }),
     ],
     ...told,
   },
@@ -31,7 +48,15 @@ export const reused: readonly Row[] = [
   {
     name: 'the same with other goods',
     source: 'the same',
-    steps: [woo(), woo({ ...later, ...anotherKey, ...grace, line_items: [card({ sku: 'XBOX-25', product_id: 95 })] })],
+    steps: [
+      woo(),
+      woo({
+        ...later,
+        ...anotherKey,
+        ...grace,
+        line_items: [card({ sku: 'XBOX-25', product_id: 95 })],
+      }),
+    ],
     ...told,
   },
   {
@@ -43,13 +68,20 @@ export const reused: readonly Row[] = [
   {
     name: 'the last order was deleted, and its id given again',
     source: 'InnoDB before MySQL 8: the counter is lost at a restart',
-    steps: [woo(), { body: { id: 727 }, topic: 'order.deleted' }, woo({ ...later, ...anotherKey, ...grace })],
+    steps: [
+      woo(),
+      { body: { id: 727 }, topic: 'order.deleted' },
+      woo({ ...later, ...anotherKey, ...grace }),
+    ],
     told: ['727 id_given_again', '727 refunded_in_storefront'],
   },
   {
     name: 'the new sale is not paid yet',
     source: 'the same',
-    steps: [woo(), woo({ ...later, ...anotherKey, ...grace, status: 'pending', date_paid_gmt: null })],
+    steps: [
+      woo(),
+      woo({ ...later, ...anotherKey, ...grace, status: 'pending', date_paid_gmt: null }),
+    ],
     ...told,
   },
   {
@@ -61,7 +93,10 @@ export const reused: readonly Row[] = [
   {
     name: 'no key: another customer and another time',
     source: 'a filter drops order_key',
-    steps: [woo({ order_key: '' }), woo({ ...later, ...grace, order_key: '', date_created_gmt: hoursAgo(0.6) })],
+    steps: [
+      woo({ order_key: '' }),
+      woo({ ...later, ...grace, order_key: '', date_created_gmt: hoursAgo(0.6) }),
+    ],
     ...told,
   },
 ];
@@ -145,7 +180,10 @@ export const sameSale: readonly Row[] = [
     platform: 'shopify',
     steps: [
       shopify(),
-      shopify({ updated_at: zonedHoursAgo(0.5), email: 'ada@example.org', customer: { id: 3 } }, 'orders/updated'),
+      shopify(
+        { updated_at: zonedHoursAgo(0.5), email: 'ada@example.org', customer: { id: 3 } },
+        'orders/updated',
+      ),
     ],
     ...asBefore,
   },

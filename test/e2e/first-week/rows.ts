@@ -1,7 +1,10 @@
 import type { StubOrder } from '../../support/shops/shop-order.ts';
 import type { StubShop } from '../../storefronts/read-back/stub-shop.ts';
 
-/** What a real shop sends in its first week, and what must become of it. Each row has a shop of its own. */
+/**
+ * What a real shop sends in its first week, and what must become of it. Each row has a shop of its
+ * own.
+ */
 export interface Row {
   readonly name: string;
   /** The documentation, the source or the report that has this form. */
@@ -9,7 +12,9 @@ export interface Row {
   readonly platform?: 'woocommerce' | 'shopify';
   /** Each begins when everything is settled that the one before, of all rows, has caused. */
   readonly steps: readonly Step[];
-  /** Units by order and line, as the supplier sold them. Default: one card of line 315 of order 727. */
+  /**
+   * Units by order and line, as the supplier sold them. Default: one card of line 315 of order 727.
+   */
   readonly bought?: readonly string[];
   /** What needs attention: `<order id, or "shop"> <code>`. Default: nothing. */
   readonly told?: readonly string[];
@@ -53,9 +58,11 @@ export const usualMap = `
   APPLE-50: { type: gift_card_order, variant: apple-usd-50 }
 `;
 
-const secondsAgo = (hours: number): number => Math.floor((Date.now() - hours * 3_600_000) / 1000) * 1000;
+const secondsAgo = (hours: number): number =>
+  Math.floor((Date.now() - hours * 3_600_000) / 1000) * 1000;
 /** A time as WooCommerce writes it. */
-export const hoursAgo = (hours: number): string => new Date(secondsAgo(hours)).toISOString().slice(0, 19);
+export const hoursAgo = (hours: number): string =>
+  new Date(secondsAgo(hours)).toISOString().slice(0, 19);
 /** The same as Shopify writes it, in the zone of a shop in New York. */
 export const zonedHoursAgo = (hours: number): string => `${hoursAgo(hours + 4)}-04:00`;
 
@@ -64,7 +71,11 @@ export const later = { date_modified_gmt: hoursAgo(0.5) };
 export const laterStill = { date_modified_gmt: hoursAgo(0.2) };
 
 /** A field of a plugin, of an order or a line. */
-export const meta = (key: string, value: unknown): Record<string, unknown> => ({ id: 9001, key, value });
+export const meta = (key: string, value: unknown): Record<string, unknown> => ({
+  id: 9001,
+  key,
+  value,
+});
 
 type Changes = Readonly<Record<string, unknown>>;
 
@@ -83,7 +94,8 @@ export const card = (changes: Changes = {}) => ({
   meta_data: [],
   ...changes,
 });
-export const mug = (changes: Changes = {}) => card({ id: 316, name: 'Mug', product_id: 94, sku: 'MUG-1', ...changes });
+export const mug = (changes: Changes = {}) =>
+  card({ id: 316, name: 'Mug', product_id: 94, sku: 'MUG-1', ...changes });
 
 /** An order of WooCommerce that was paid by card an hour ago. */
 export function wooOrder(changes: Changes = {}): Record<string, unknown> {
@@ -127,7 +139,8 @@ export const woo = (changes: Changes = {}, delivery: Partial<Delivery> = {}): De
 /** A paid order with this SKU. */
 export const wooSku = (sku: unknown): Delivery => woo({ line_items: [card({ sku })] });
 /** A paid order with these fields of plugins. */
-export const wooMeta = (...fields: readonly Record<string, unknown>[]): Delivery => woo({ meta_data: fields });
+export const wooMeta = (...fields: readonly Record<string, unknown>[]): Delivery =>
+  woo({ meta_data: fields });
 
 export const shopifyCard = (changes: Changes = {}) => ({
   id: 315,
@@ -185,15 +198,23 @@ export function shopifyOrder(changes: Changes = {}): Record<string, unknown> {
 }
 
 /** A webhook of Shopify about that order. */
-export const shopify = (changes: Changes = {}, topic = 'orders/paid', delivery: Partial<Delivery> = {}): Delivery => ({
+export const shopify = (
+  changes: Changes = {},
+  topic = 'orders/paid',
+  delivery: Partial<Delivery> = {},
+): Delivery => ({
   body: shopifyOrder(changes),
   topic,
   ...delivery,
 });
-export const shopifySku = (sku: unknown): Delivery => shopify({ line_items: [shopifyCard({ sku })] });
+export const shopifySku = (sku: unknown): Delivery =>
+  shopify({ line_items: [shopifyCard({ sku })] });
 
 /** An order as a stub shop has it; it adds id and times. */
-export function inStub(order: Record<string, unknown>, modifiedMs = Math.floor(Date.now() / 1000) * 1000) {
+export function inStub(
+  order: Record<string, unknown>,
+  modifiedMs = Math.floor(Date.now() / 1000) * 1000,
+) {
   const { id, ...body } = order;
   return { id: String(id), modifiedMs, body } satisfies Partial<StubOrder>;
 }

@@ -27,10 +27,12 @@ const cut: Fault = (response) => {
 
 /** Three paid orders, 727 to 729. */
 function threeOrders(stub: StubShop): void {
-  for (const id of [727, 728, 729]) stub.put(inStub(wooOrder({ id, line_items: [card({ id: id - 412 })] })));
+  for (const id of [727, 728, 729])
+    stub.put(inStub(wooOrder({ id, line_items: [card({ id: id - 412 })] })));
 }
 function threeAtShopify(stub: StubShop): void {
-  for (const id of [727, 728, 729]) stub.put(inStub(shopifyOrder({ id, line_items: [shopifyCard({ id: id - 412 })] })));
+  for (const id of [727, 728, 729])
+    stub.put(inStub(shopifyOrder({ id, line_items: [shopifyCard({ id: id - 412 })] })));
 }
 const all = { bought: ['727/315 1', '728/316 1', '729/317 1'] };
 const steps = [{ inShop: threeOrders }, { inShop: () => undefined }];
@@ -108,7 +110,12 @@ export const largeAnswers: readonly Row[] = [
     ...largePages(25, cut),
     ...all,
   },
-  { name: 'one order only a page', source: 'a shop with very large orders', ...largePages(1, status(500)), ...all },
+  {
+    name: 'one order only a page',
+    source: 'a shop with very large orders',
+    ...largePages(1, status(500)),
+    ...all,
+  },
   {
     name: 'Shopify: 502 for more than 50 orders',
     source: 'shopify.dev: 502 and 504 for expensive queries',
@@ -222,7 +229,13 @@ export const otherAnswers: readonly Row[] = [
     name: 'notices before the JSON',
     source: 'WP_DEBUG_DISPLAY',
     ...behind(
-      (response) => void send(response, 200, '<br />\n<b>Deprecated</b>: Optional parameter in x.php<br />\n[]', html),
+      (response) =>
+        void send(
+          response,
+          200,
+          '<br />\n<b>Deprecated</b>: Optional parameter in x.php<br />\n[]',
+          html,
+        ),
     ),
     logs: ['Deprecated'],
   },

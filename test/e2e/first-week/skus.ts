@@ -1,10 +1,22 @@
-import { card, later, type Row, shopify, shopifyCard, shopifySku, usualMap, woo, wooSku } from './rows.ts';
+import {
+  card,
+  later,
+  type Row,
+  shopify,
+  shopifyCard,
+  shopifySku,
+  usualMap,
+  woo,
+  wooSku,
+} from './rows.ts';
 
 // SKUs as people, plugins and spreadsheets write them.
 
 const wpEditor = 'wordpress.org, wptexturize and wp_kses store an ampersand as an entity';
-const csvImport = 'woocommerce.com/document/product-csv-importer-exporter: SKUs typed in a spreadsheet';
-const excel = 'support.microsoft.com, "Keeping leading zeros and large numbers": a long number becomes 1.94512E+11';
+const csvImport =
+  'woocommerce.com/document/product-csv-importer-exporter: SKUs typed in a spreadsheet';
+const excel =
+  'support.microsoft.com, "Keeping leading zeros and large numbers": a long number becomes 1.94512E+11';
 const duplicate =
   'woocommerce class-wc-admin-duplicate-product.php, wc_product_generate_unique_sku: a copy gets the suffix -1';
 const pasted = 'support threads: a SKU that was copied from a web page or a PDF';
@@ -28,8 +40,16 @@ export const sameSkus: readonly Row[] = [
   { name: 'a line break before the SKU', source: csvImport, steps: [wooSku('\r\nSTEAM-20')] },
   { name: 'capitals and small letters', source: typed, steps: [wooSku('Steam-20')] },
   { name: 'a zero-width space in the SKU', source: pasted, steps: [wooSku('STEAM\u200B-20')] },
-  { name: 'a byte order mark before the SKU', source: csvImport, steps: [wooSku('\uFEFFSTEAM-20')] },
-  { name: 'a narrow no-break space behind the SKU', source: pasted, steps: [wooSku('STEAM-20\u202F')] },
+  {
+    name: 'a byte order mark before the SKU',
+    source: csvImport,
+    steps: [wooSku('\uFEFFSTEAM-20')],
+  },
+  {
+    name: 'a narrow no-break space behind the SKU',
+    source: pasted,
+    steps: [wooSku('STEAM-20\u202F')],
+  },
   {
     name: 'a mark of the direction of writing',
     source: 'shops in Arabic and Hebrew',
@@ -38,7 +58,12 @@ export const sameSkus: readonly Row[] = [
   { name: 'a soft hyphen in the SKU', source: pasted, steps: [wooSku('STE\u00ADAM-20')] },
   { name: 'an ampersand as &amp;', source: wpEditor, map, steps: [wooSku('A&amp;B-10')] },
   { name: 'an ampersand as &#038;', source: wpEditor, map, steps: [wooSku('A&#038;B-10')] },
-  { name: 'an ampersand that was escaped twice', source: wpEditor, map, steps: [wooSku('A&amp;amp;B-10')] },
+  {
+    name: 'an ampersand that was escaped twice',
+    source: wpEditor,
+    map,
+    steps: [wooSku('A&amp;amp;B-10')],
+  },
   {
     name: 'an entity in the map itself',
     source: wpEditor,
@@ -47,7 +72,11 @@ export const sameSkus: readonly Row[] = [
   },
   { name: 'Cyrillic letters that look alike', source: typed, steps: [wooSku('STЕАM-20')] },
   { name: 'Greek letters that look alike', source: typed, steps: [wooSku('SΤEAΜ-20')] },
-  { name: 'letters of full width', source: 'a Japanese keyboard', steps: [wooSku('ＳＴＥＡＭ－２０')] },
+  {
+    name: 'letters of full width',
+    source: 'a Japanese keyboard',
+    steps: [wooSku('ＳＴＥＡＭ－２０')],
+  },
   {
     name: 'a letter with an accent as one or two characters',
     source: 'macOS writes names decomposed',
@@ -75,7 +104,12 @@ export const sameSkus: readonly Row[] = [
     platform: 'shopify',
     steps: [shopifySku(' STEAM-20')],
   },
-  { name: 'Shopify: small letters', source: typed, platform: 'shopify', steps: [shopifySku('steam-20')] },
+  {
+    name: 'Shopify: small letters',
+    source: typed,
+    platform: 'shopify',
+    steps: [shopifySku('steam-20')],
+  },
   {
     name: 'Shopify: the apostrophe of its own CSV export',
     source: "help.shopify.com, products CSV: 'barcodes with an apostrophe",
@@ -98,14 +132,44 @@ export const nearSkus: readonly Row[] = [
   { name: 'a space for the hyphen', source: typed, steps: [wooSku('STEAM 20')], ...flagged },
   { name: 'a point and brackets', source: typed, steps: [wooSku('STEAM.(20)')], ...flagged },
   { name: 'the letter O for a zero', source: typed, steps: [wooSku('STEAM-2O')], ...flagged },
-  { name: 'a zero for the letter O', source: typed, map, steps: [wooSku('NINTEND0-20')], ...flagged },
-  { name: 'a small l for the letter I', source: typed, map, steps: [wooSku('NlNTENDO-20')], ...flagged },
+  {
+    name: 'a zero for the letter O',
+    source: typed,
+    map,
+    steps: [wooSku('NINTEND0-20')],
+    ...flagged,
+  },
+  {
+    name: 'a small l for the letter I',
+    source: typed,
+    map,
+    steps: [wooSku('NlNTENDO-20')],
+    ...flagged,
+  },
   { name: 'a copy of a product', source: duplicate, steps: [wooSku('STEAM-20-1')], ...flagged },
   { name: 'a copy of a copy', source: duplicate, steps: [wooSku('STEAM-20-1-1')], ...flagged },
-  { name: 'leading zeros that a spreadsheet took', source: excel, map, steps: [wooSku('27001')], ...flagged },
+  {
+    name: 'leading zeros that a spreadsheet took',
+    source: excel,
+    map,
+    steps: [wooSku('27001')],
+    ...flagged,
+  },
   { name: 'swapped letters', source: typed, steps: [wooSku('SETAM-20')], ...flagged },
-  { name: 'an EAN that a spreadsheet changed', source: excel, map, steps: [wooSku('1.94512E+11')], ...flagged },
-  { name: 'an EAN that a German spreadsheet changed', source: excel, map, steps: [wooSku('1,94512E+11')], ...flagged },
+  {
+    name: 'an EAN that a spreadsheet changed',
+    source: excel,
+    map,
+    steps: [wooSku('1.94512E+11')],
+    ...flagged,
+  },
+  {
+    name: 'an EAN that a German spreadsheet changed',
+    source: excel,
+    map,
+    steps: [wooSku('1,94512E+11')],
+    ...flagged,
+  },
   {
     name: 'Shopify: a copy of a variant',
     source: 'help.shopify.com, "Duplicating a product"',
@@ -129,7 +193,10 @@ export const nearSkus: readonly Row[] = [
   {
     name: 'a near SKU that the map gets later',
     source: typed,
-    steps: [wooSku('STEAM20'), { skus: `${usualMap}  STEAM20: { type: gift_card_order, variant: steam-usd-20 }\n` }],
+    steps: [
+      wooSku('STEAM20'),
+      { skus: `${usualMap}  STEAM20: { type: gift_card_order, variant: steam-usd-20 }\n` },
+    ],
   },
   {
     name: 'an EAN that a spreadsheet changed, and the shop corrected',
@@ -174,22 +241,52 @@ export const lostSkus: readonly Row[] = [
   {
     name: 'an order that was cancelled before the map was right again',
     source: 'a customer who waited too long',
-    steps: [{ skus: withoutSteam }, woo(), woo({ ...later, status: 'cancelled' }), { skus: usualMap }],
+    steps: [
+      { skus: withoutSteam },
+      woo(),
+      woo({ ...later, status: 'cancelled' }),
+      { skus: usualMap },
+    ],
     ...ignored,
   },
 ];
 
 /** Really other products: nothing is said about them. */
 export const otherSkus: readonly Row[] = [
-  { name: 'a pack of three', source: 'a mixed shop', steps: [wooSku('STEAM-20-3PACK')], ...ignored },
+  {
+    name: 'a pack of three',
+    source: 'a mixed shop',
+    steps: [wooSku('STEAM-20-3PACK')],
+    ...ignored,
+  },
   { name: 'a longer word', source: 'a mixed shop', steps: [wooSku('STEAMDECK-20')], ...ignored },
   { name: 'a card and its month', source: 'a mixed shop', steps: [wooSku('MAY-01')], ...ignored },
   { name: 'a shirt', source: 'a mixed shop', steps: [wooSku('TSHIRT-20-M')], ...ignored },
-  { name: 'another value of the same brand', source: 'a mixed shop', steps: [wooSku('STEAM-25')], ...ignored },
+  {
+    name: 'another value of the same brand',
+    source: 'a mixed shop',
+    steps: [wooSku('STEAM-25')],
+    ...ignored,
+  },
   { name: 'ten times the value', source: 'a mixed shop', steps: [wooSku('STEAM-200')], ...ignored },
-  { name: 'another currency of the same card', source: 'a mixed shop', steps: [wooSku('STEAM-20-EUR')], ...ignored },
-  { name: 'another brand of the same value', source: 'a mixed shop', steps: [wooSku('RIOT-20')], ...ignored },
-  { name: 'no SKU', source: 'WooCommerce REST API: "" without a SKU', steps: [wooSku('')], ...ignored },
+  {
+    name: 'another currency of the same card',
+    source: 'a mixed shop',
+    steps: [wooSku('STEAM-20-EUR')],
+    ...ignored,
+  },
+  {
+    name: 'another brand of the same value',
+    source: 'a mixed shop',
+    steps: [wooSku('RIOT-20')],
+    ...ignored,
+  },
+  {
+    name: 'no SKU',
+    source: 'WooCommerce REST API: "" without a SKU',
+    steps: [wooSku('')],
+    ...ignored,
+  },
   { name: 'another EAN', source: 'a mixed shop', map, steps: [wooSku('194512345685')], ...ignored },
   {
     name: 'a mug beside a card',

@@ -1,11 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import type { ShopCallSeen } from '../../storefronts/read-back/stub-shop.ts';
 import { send } from '../../storefronts/read-back/stub-shop.ts';
-import { hoursAgo, inStub, meta, type Row, shopify, shopifyOrder, woo, zonedHoursAgo } from './rows.ts';
+import {
+  hoursAgo,
+  inStub,
+  meta,
+  type Row,
+  shopify,
+  shopifyOrder,
+  woo,
+  zonedHoursAgo,
+} from './rows.ts';
 
 // When an order was paid: later than it was created, or never by its date.
 
-const created = (hours: number) => ({ created_at: zonedHoursAgo(hours), processed_at: zonedHoursAgo(hours) });
+const created = (hours: number) => ({
+  created_at: zonedHoursAgo(hours),
+  processed_at: zonedHoursAgo(hours),
+});
 const manual = { payment_gateway_names: ['Bank Deposit'] };
 const heldOne = { bought: [], told: ['727 held'] };
 const ignored = { bought: [], told: [] };
@@ -30,7 +42,10 @@ const transactions =
     return isAsked;
   };
 /** A shop whose order of 12 days ago was paid that many hours ago. */
-const paidInShop = (hours: number, kind?: string): Pick<Row, 'read' | 'platform' | 'connectedH'> => ({
+const paidInShop = (
+  hours: number,
+  kind?: string,
+): Pick<Row, 'read' | 'platform' | 'connectedH'> => ({
   platform: 'shopify',
   connectedH: 24 * 5,
   read: (stub) => void (stub.misbehave = transactions(hours, kind)),
@@ -48,7 +63,9 @@ export const paidLater: readonly Row[] = [
     source: 'shopify.dev: payment_terms NET',
     platform: 'shopify',
     connectedH: 24 * 60,
-    steps: [shopify({ ...created(720), payment_terms: { payment_terms_type: 'net', due_in_days: 30 } })],
+    steps: [
+      shopify({ ...created(720), payment_terms: { payment_terms_type: 'net', due_in_days: 30 } }),
+    ],
   },
   {
     name: 'Shopify: created before the connection, paid after it',
@@ -74,7 +91,10 @@ export const paidLater: readonly Row[] = [
     source: 'help.shopify.com: manual capture',
     platform: 'shopify',
     steps: [
-      shopify({ ...created(240), financial_status: 'authorized', updated_at: zonedHoursAgo(240) }, 'orders/create'),
+      shopify(
+        { ...created(240), financial_status: 'authorized', updated_at: zonedHoursAgo(240) },
+        'orders/create',
+      ),
       shopify(created(240)),
     ],
   },
@@ -94,7 +114,12 @@ export const paidLater: readonly Row[] = [
     name: 'Shopify: told by orders/paid and orders/updated',
     source: 'both topics fire',
     platform: 'shopify',
-    steps: [[shopify({ ...created(216), ...manual }), shopify({ ...created(216), ...manual }, 'orders/updated')]],
+    steps: [
+      [
+        shopify({ ...created(216), ...manual }),
+        shopify({ ...created(216), ...manual }, 'orders/updated'),
+      ],
+    ],
   },
   {
     name: 'Shopify: the transactions say that it was paid now',
@@ -186,7 +211,9 @@ export const withoutDate: readonly Row[] = [
   {
     name: 'no method of payment and no date',
     source: 'an order by hand',
-    steps: [woo({ date_paid_gmt: null, payment_method: '', created_via: 'admin', status: 'completed' })],
+    steps: [
+      woo({ date_paid_gmt: null, payment_method: '', created_via: 'admin', status: 'completed' }),
+    ],
     ...heldOne,
   },
   {

@@ -23,13 +23,23 @@ async function workerOfShop() {
   const skus = join(installation.folder, 'skus.yaml');
   writeFileSync(skus, `skus:${usualMap}`);
   installation.configure((config) => {
-    config.intake.webhook.woocommerce = [{ shop: 'main', secrets: [{ value: secret }], sku_map: skus }];
+    config.intake.webhook.woocommerce = [
+      { shop: 'main', secrets: [{ value: secret }], sku_map: skus },
+    ];
     config.intake.webhook.standard_webhooks = [{ name: 'partner', secret: whsec }];
   });
   const worker = installation.start();
   const { webhook, admin } = await worker.started();
-  const post = async (path: string, headers: Record<string, string>, body = order): Promise<number> => {
-    const answer = await fetch(`http://${String(webhook)}${path}`, { method: 'POST', headers, body });
+  const post = async (
+    path: string,
+    headers: Record<string, string>,
+    body = order,
+  ): Promise<number> => {
+    const answer = await fetch(`http://${String(webhook)}${path}`, {
+      method: 'POST',
+      headers,
+      body,
+    });
     await answer.arrayBuffer();
     return answer.status;
   };
@@ -46,7 +56,8 @@ async function workerOfShop() {
     return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   };
   const warned = (word: string): number =>
-    worker.log.filter((line) => line['level'] !== 'info' && JSON.stringify(line).includes(word)).length;
+    worker.log.filter((line) => line['level'] !== 'info' && JSON.stringify(line).includes(word))
+      .length;
   return { installation, worker, post, health, refused, warned };
 }
 
@@ -54,8 +65,18 @@ it('deliveries of the shop with a wrong secret or address are logged, counted, a
   const { post, health, refused, warned } = await workerOfShop();
   for (const other of ['the-secret-of-before', 'a-secret-with-a-space ', 'another-shop-s-secret'])
     expect(await post('/webhooks/woocommerce/main', headersOf(other))).toBe(401);
-  expect([await health(), await refused('unauthorized'), warned('woocommerce/main')]).toEqual(['warn', 3, 1]);
-  for (const path of ['/webhooks/woocommerce/mian', '/webhook/woocommerce/main', '/', '/webhooks/main', '/wp-json'])
+  expect([await health(), await refused('unauthorized'), warned('woocommerce/main')]).toEqual([
+    'warn',
+    3,
+    1,
+  ]);
+  for (const path of [
+    '/webhooks/woocommerce/mian',
+    '/webhook/woocommerce/main',
+    '/',
+    '/webhooks/main',
+    '/wp-json',
+  ])
     expect(await post(path, headersOf(secret))).toBe(404);
   // Metrics are calculated once in a while.
   await expect.poll(() => refused('not_found')).toBe(5);

@@ -1,17 +1,36 @@
-import { card, hoursAgo, inStub, type Row, shopify, shopifyCard, shopifyOrder, woo, wooOrder } from './rows.ts';
+import {
+  card,
+  hoursAgo,
+  inStub,
+  type Row,
+  shopify,
+  shopifyCard,
+  shopifyOrder,
+  woo,
+  wooOrder,
+} from './rows.ts';
 
 // Signed deliveries about orders from which no order can be read, and what is none of our business.
 
-const restErrors = 'woocommerce class-wc-webhook.php, get_wp_api_payload: the answer of the REST API, also an error';
-const actionTopic = 'woocommerce class-wc-webhook.php, build_payload: {"action", "arg"} for a topic action.*';
+const restErrors =
+  'woocommerce class-wc-webhook.php, get_wp_api_payload: the answer of the REST API, also an error';
+const actionTopic =
+  'woocommerce class-wc-webhook.php, build_payload: {"action", "arg"} for a topic action.*';
 const phpOutput = 'wordpress.org, WP_DEBUG_DISPLAY: notices stand before the JSON';
 const bigMeta = 'support threads: a page builder stores its state in each order';
 const shopifyTopics = 'shopify.dev, WebhookSubscriptionTopic';
 
 const nothingBought = { bought: [] };
-const restError = (code: string, message: string, status: number) => ({ code, message, data: { status } });
+const restError = (code: string, message: string, status: number) => ({
+  code,
+  message,
+  data: { status },
+});
 const error = (body: unknown) => ({ body, topic: 'order.updated' });
-const action = (name: string, arg: unknown) => ({ body: { action: name, arg }, topic: `action.${name}` });
+const action = (name: string, arg: unknown) => ({
+  body: { action: name, arg },
+  topic: `action.${name}`,
+});
 const raw = (body: string, topic = 'order.updated') => ({ body, topic });
 const large = (characters: number) => ({
   meta_data: [{ id: 1, key: '_builder_state', value: 'x'.repeat(characters) }],
@@ -44,7 +63,15 @@ export const unusable: readonly Row[] = [
   {
     name: 'the REST API is switched off by a plugin',
     source: 'wordpress.org/plugins/disable-json-api',
-    steps: [error(restError('rest_cannot_access', 'DRA: Only authenticated users can access the REST API.', 401))],
+    steps: [
+      error(
+        restError(
+          'rest_cannot_access',
+          'DRA: Only authenticated users can access the REST API.',
+          401,
+        ),
+      ),
+    ],
     ...nothingBought,
     told: ['shop unusable_rest_error'],
   },
@@ -53,7 +80,9 @@ export const unusable: readonly Row[] = [
     source: restErrors,
     steps: [
       [1, 2, 3].map(() =>
-        error(restError('woocommerce_rest_cannot_view', 'Sorry, you cannot view this resource.', 403)),
+        error(
+          restError('woocommerce_rest_cannot_view', 'Sorry, you cannot view this resource.', 403),
+        ),
       ),
     ],
     ...nothingBought,
@@ -167,7 +196,11 @@ export const unusable: readonly Row[] = [
 
 /** What is an order in spite of its way, and what is no order at all. */
 export const usable: readonly Row[] = [
-  { name: 'a slash behind the address', source: 'nginx and site builders add one', steps: [slash('/')] },
+  {
+    name: 'a slash behind the address',
+    source: 'nginx and site builders add one',
+    steps: [slash('/')],
+  },
   {
     name: 'a double slash in the address',
     source: 'a base URL with a slash, and a path with one',
@@ -197,7 +230,14 @@ export const usable: readonly Row[] = [
     source: 'woocommerce, topic product.updated',
     steps: [
       {
-        body: { id: 93, name: 'Steam', sku: 'STEAM-20', type: 'simple', status: 'publish', price: '20.00' },
+        body: {
+          id: 93,
+          name: 'Steam',
+          sku: 'STEAM-20',
+          type: 'simple',
+          status: 'publish',
+          price: '20.00',
+        },
         topic: 'product.updated',
       },
     ],
@@ -231,7 +271,11 @@ export const usable: readonly Row[] = [
     source: restErrors,
     steps: [
       {
-        body: restError('woocommerce_rest_cannot_view', 'Sorry, you cannot view this resource.', 403),
+        body: restError(
+          'woocommerce_rest_cannot_view',
+          'Sorry, you cannot view this resource.',
+          403,
+        ),
         topic: 'product.updated',
       },
     ],
@@ -264,14 +308,24 @@ export const usable: readonly Row[] = [
     name: 'Shopify: a product',
     source: shopifyTopics,
     platform: 'shopify',
-    steps: [{ body: { id: 1, title: 'Steam', variants: [{ id: 2, sku: 'STEAM-20' }] }, topic: 'products/update' }],
+    steps: [
+      {
+        body: { id: 1, title: 'Steam', variants: [{ id: 2, sku: 'STEAM-20' }] },
+        topic: 'products/update',
+      },
+    ],
     ...nothingBought,
   },
   {
     name: 'Shopify: a draft order',
     source: shopifyTopics,
     platform: 'shopify',
-    steps: [{ body: { id: 9, name: '#D1', status: 'open', line_items: [card()] }, topic: 'draft_orders/create' }],
+    steps: [
+      {
+        body: { id: 9, name: '#D1', status: 'open', line_items: [card()] },
+        topic: 'draft_orders/create',
+      },
+    ],
     ...nothingBought,
   },
   {
@@ -280,7 +334,10 @@ export const usable: readonly Row[] = [
     platform: 'shopify',
     steps: [
       { body: { id: 9, token: 'x', line_items: [card()] }, topic: 'carts/update' },
-      { body: { ...shopifyOrder(), financial_status: undefined, completed_at: null }, topic: 'checkouts/update' },
+      {
+        body: { ...shopifyOrder(), financial_status: undefined, completed_at: null },
+        topic: 'checkouts/update',
+      },
     ],
     ...nothingBought,
   },

@@ -13,7 +13,10 @@ export interface Fault {
   readonly action: RegExp;
   /** The kind of row that `/healthz` counts, else a text in its answer. */
   readonly health: string | RegExp;
-  /** Its alert comes later: it may be an outage of less than a minute, about which none may come, or it shows once a minute. */
+  /**
+   * Its alert comes later: it may be an outage of less than a minute, about which none may come, or
+   * it shows once a minute.
+   */
   readonly isLater?: boolean;
 }
 
@@ -45,7 +48,9 @@ function alertTexts(body: string): readonly string[] {
 
 /** The rows of the tables of a page, and its paragraphs. */
 function pageTexts(html: string): readonly string[] {
-  const blocks = [...html.matchAll(/<tr>[\s\S]*?<\/tr>|<p class="(?:problem|warning)">[\s\S]*?<\/p>/g)];
+  const blocks = [
+    ...html.matchAll(/<tr>[\s\S]*?<\/tr>|<p class="(?:problem|warning)">[\s\S]*?<\/p>/g),
+  ];
   const plain = (text: string): string =>
     text
       .replaceAll(/<[^>]+>/g, ' ')
@@ -59,20 +64,26 @@ interface Health {
   readonly details?: { readonly attention?: Readonly<Record<string, number>> };
 }
 
-/** Looks at the overview, health and alerts of one worker until all of its faults are named, or until the time is over. */
+/**
+ * Looks at the overview, health and alerts of one worker until all of its faults are named, or
+ * until the time is over.
+ */
 export async function watch(
   { installation, receiver }: { readonly installation: Installation; readonly receiver: Receiver },
   faults: readonly Fault[],
   limitMs: number,
 ): Promise<ReadonlyMap<Fault, Named>> {
-  const run: { admin_address: string } = JSON.parse(readFileSync(join(installation.folder, 'run.json'), 'utf8'));
+  const run: { admin_address: string } = JSON.parse(
+    readFileSync(join(installation.folder, 'run.json'), 'utf8'),
+  );
   // A connection that was kept may end at the moment of the next question.
   const headers = { accept: 'text/html', connection: 'close' };
   const ask = async (path: string): Promise<string> =>
     await (await fetch(`http://${run.admin_address}${path}`, { headers })).text();
   const startMs = performance.now();
   const named = new Map<Fault, Named>(faults.map((fault) => [fault, {}]));
-  const isNamed = (): boolean => [...named.values()].every((found) => places.every((place) => found[place]));
+  const isNamed = (): boolean =>
+    [...named.values()].every((found) => places.every((place) => found[place]));
   while (!isNamed() && performance.now() - startMs < limitMs) {
     const overview = pageTexts(await ask('/'));
     const health = await ask('/healthz');
@@ -94,5 +105,7 @@ export async function watch(
 function shows(text: string, { health }: Fault, faults: readonly Fault[]): boolean {
   if (typeof health !== 'string') return health.test(text);
   const { details }: Health = JSON.parse(text);
-  return (details?.attention?.[health] ?? 0) >= faults.filter((other) => other.health === health).length;
+  return (
+    (details?.attention?.[health] ?? 0) >= faults.filter((other) => other.health === health).length
+  );
 }

@@ -2,7 +2,11 @@ import { onTestFinished } from 'vitest';
 import { FakeApi, type FakeApiOptions } from '../../support/fake-api/fake-api.ts';
 import { shortWindow, timeScale } from '../../support/fake-api/worker-with-fake-api.ts';
 import { Receiver, takes } from '../../support/receiver.ts';
-import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
+import {
+  Installation,
+  type InstallationOptions,
+  type WorkerProcess,
+} from '../../support/worker-process.ts';
 
 export interface SpoiltWorker {
   readonly installation: Installation;
@@ -10,7 +14,9 @@ export interface SpoiltWorker {
   readonly worker: WorkerProcess;
 }
 
-/** Options of the worker: the window of the budget and all delays are a 60th of those of production. */
+/**
+ * Options of the worker: the window of the budget and all delays are a 60th of those of production.
+ */
 export const shortTimes: InstallationOptions = {
   limits: {
     window_ms: shortWindow.windowMs,
@@ -57,7 +63,12 @@ export async function openApi(options: FakeApiOptions = {}): Promise<FakeApi> {
 }
 
 /** Resolves once so many entries of the orders with this name have this state. */
-export async function untilState(place: Installation, name: string, state: string, count = 1): Promise<void> {
+export async function untilState(
+  place: Installation,
+  name: string,
+  state: string,
+  count = 1,
+): Promise<void> {
   const sql = `SELECT count(*) AS n FROM outbox WHERE order_id LIKE '${name}-%' AND state = '${state}'`;
   while ((place.query<{ n: number }>(sql)[0]?.n ?? 0) < count)
     await new Promise((resolve) => void setTimeout(resolve, 50));

@@ -17,7 +17,12 @@ import {
 import { answers, cutsOff, hangs, Receiver } from '../../support/receiver.ts';
 import { SmallDisk } from '../../support/small-disk.ts';
 import { Installation } from '../../support/worker-process.ts';
-import { minutesAgo, oneCard, oneRefunded, wooBody } from '../../storefronts/read-back/running-read-back.ts';
+import {
+  minutesAgo,
+  oneCard,
+  oneRefunded,
+  wooBody,
+} from '../../storefronts/read-back/running-read-back.ts';
 import { deliver, installationFor } from '../../storefronts/read-back/shop-worker.ts';
 import { send, StubWooCommerce } from '../../storefronts/read-back/stub-shop.ts';
 import { writeLongAgo } from '../../storefronts/storefront-shops.ts';
@@ -39,10 +44,17 @@ export interface SpoiltWorld {
   readonly start: () => Promise<SpoiltWorker & { readonly spoil: () => Promise<void> | void }>;
 }
 
-const all = (...words: readonly string[]): RegExp => new RegExp(words.map((word) => `(?=[^]*(?:${word}))`).join(''));
+const all = (...words: readonly string[]): RegExp =>
+  new RegExp(words.map((word) => `(?=[^]*(?:${word}))`).join(''));
 
 /** A pause of a scope, whose reason health names, too. */
-const pause = (what: string, scope: string, reason: string, action: RegExp, isOutage = false): Fault => ({
+const pause = (
+  what: string,
+  scope: string,
+  reason: string,
+  action: RegExp,
+  isOutage = false,
+): Fault => ({
   what,
   cause: all(scope, reason),
   action,
@@ -79,7 +91,12 @@ const refusals: SpoiltWorld = {
     rejected('more than the limit of an order', 'limit_exceeded', 'limited'),
     rejected('a product without stock', 'out_of_stock', 'sold-out'),
     rejected('a product without a price in the currency', 'currency_unavailable', 'usd-only'),
-    row('an order that came after its deadline', 'expired', ['expired', 'good|late'], /orders reorder/),
+    row(
+      'an order that came after its deadline',
+      'expired',
+      ['expired', 'good|late'],
+      /orders reorder/,
+    ),
   ],
   start: async () => {
     const refused = (http: number, code: string) => ({ behaviour: refuses(http, code) });
@@ -105,7 +122,10 @@ const refusals: SpoiltWorld = {
         order(installation, variant, { variant });
       order(installation, 'no-plan', { plan: 'no-plan' });
       order(installation, 'usd-only', { variant: 'usd-only', currency: 'EUR' });
-      order(installation, 'late', { variant: 'good', notAfter: new Date(Date.now() - 3_600_000).toISOString() });
+      order(installation, 'late', {
+        variant: 'good',
+        notAfter: new Date(Date.now() - 3_600_000).toISOString(),
+      });
     };
     return { ...spoilt, spoil };
   },
@@ -117,7 +137,10 @@ const sick = {
   double: echoes({ codes: [{ code: 'DOUBLE-1-A' }, { code: 'DOUBLE-1-B' }] }),
   twice: echoes({ codes: [{ code: 'TWICE-1' }, { code: 'TWICE-1' }] }),
   empty: saysNothing({}),
-  fields: sellsAndShows((sold) => ({ ...complete(sold), codes: [{ code: `F-${sold.number}`, security_part: 'x' }] })),
+  fields: sellsAndShows((sold) => ({
+    ...complete(sold),
+    codes: [{ code: `F-${sold.number}`, security_part: 'x' }],
+  })),
   unlisted: refuses(422, 'contract_needed'),
   malformed: refuses(422, 'invalid_request'),
   broken: answersWith({ http: 500, body: { error: { code: 'internal', message: 'it broke' } } }),
@@ -130,13 +153,35 @@ const sickAnswers: SpoiltWorld = {
     inReview('more codes than were ordered', 'double', 'needs_review|more_units|extra'),
     inReview('the same code twice', 'twice', 'needs_review|repeated'),
     pause('a success that says nothing', 'variant:empty', 'unreadable_success', /orders show/),
-    pause('codes with a part that nobody reads', 'variant:fields', 'unread_fields', /correct `wholesale.wire`/),
-    pause('a code of an error that is not listed', 'variant:unlisted', 'consecutive_rejections', /ask the supplier/),
-    pause('a request that is refused as malformed', 'variant:malformed', 'consecutive_rejections', /orders show/),
-    pause('a product that always answers 500', 'variant:broken', 'order_absent', /wait for the next try|orders show/),
+    pause(
+      'codes with a part that nobody reads',
+      'variant:fields',
+      'unread_fields',
+      /correct `wholesale.wire`/,
+    ),
+    pause(
+      'a code of an error that is not listed',
+      'variant:unlisted',
+      'consecutive_rejections',
+      /ask the supplier/,
+    ),
+    pause(
+      'a request that is refused as malformed',
+      'variant:malformed',
+      'consecutive_rejections',
+      /orders show/,
+    ),
+    pause(
+      'a product that always answers 500',
+      'variant:broken',
+      'order_absent',
+      /wait for the next try|orders show/,
+    ),
   ],
   start: async () => {
-    const variants = Object.fromEntries(Object.entries(sick).map(([name, behaviour]) => [name, { behaviour }]));
+    const variants = Object.fromEntries(
+      Object.entries(sick).map(([name, behaviour]) => [name, { behaviour }]),
+    );
     const api = await openApi({ variants: { ...good, ...variants } });
     const spoilt = await startSpoilt({ api: api.url });
     const { installation } = spoilt;
@@ -156,16 +201,30 @@ const keysAndBalances: SpoiltWorld = {
   name: 'keys and balances',
   faults: [
     pause('a key that was revoked', 'key:revoked', 'invalid_key', /replace the key/),
-    pause('a key of another address', 'key:elsewhere', 'ip_not_allowed', /the address of this machine/),
+    pause(
+      'a key of another address',
+      'key:elsewhere',
+      'ip_not_allowed',
+      /the address of this machine/,
+    ),
     pause('an empty balance', 'balance:EUR', 'insufficient_balance', /add balance/),
-    pause('a key of another account', 'key:foreign', 'key_of_other_account', /configure a key of the account/),
+    pause(
+      'a key of another account',
+      'key:foreign',
+      'key_of_other_account',
+      /configure a key of the account/,
+    ),
   ],
   start: async () => {
     const accounts = [
       {
         id: 'acme',
         balances: { USD: '1000.00', EUR: '0.00' },
-        keys: [key('main'), { ...key('revoked'), revoked: true }, { ...key('elsewhere'), allow_list: ['192.0.2.1'] }],
+        keys: [
+          key('main'),
+          { ...key('revoked'), revoked: true },
+          { ...key('elsewhere'), allow_list: ['192.0.2.1'] },
+        ],
       },
       { id: 'other', balances: { USD: '1000.00' }, keys: [key('foreign')] },
     ];
@@ -202,8 +261,14 @@ async function servingTls(place: string): Promise<string> {
   const files = ['-keyout', join(place, 'key.pem'), '-out', join(place, 'cert.pem')];
   const subject = ['-subj', '/CN=localhost', '-days', '2', '-nodes', '-newkey', 'rsa:2048'];
   spawnSync('openssl', ['req', '-x509', ...subject, ...files]);
-  const [keyText, cert] = [readFileSync(join(place, 'key.pem')), readFileSync(join(place, 'cert.pem'))];
-  const server = createTlsServer({ key: keyText, cert }, (_request, response) => void response.end('{}'));
+  const [keyText, cert] = [
+    readFileSync(join(place, 'key.pem')),
+    readFileSync(join(place, 'cert.pem')),
+  ];
+  const server = createTlsServer(
+    { key: keyText, cert },
+    (_request, response) => void response.end('{}'),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
@@ -217,7 +282,9 @@ function account(
   what: string,
   reason: string,
   action: RegExp,
-  apiOf: () => Promise<string | { readonly api: string; readonly spoil: () => Promise<void> | void }>,
+  apiOf: () => Promise<
+    string | { readonly api: string; readonly spoil: () => Promise<void> | void }
+  >,
   isOutage = false,
 ): SpoiltWorld {
   return {
@@ -245,19 +312,33 @@ function account(
 }
 
 const ask = /wait for the next try|nothing while the supplier is down/;
-async function spoiltApi(spoil: (api: Awaited<ReturnType<typeof openApi>>) => Promise<void> | void) {
-  const api = await openApi({ variants: Object.fromEntries(products.map((variant) => [variant, {}])) });
+async function spoiltApi(
+  spoil: (api: Awaited<ReturnType<typeof openApi>>) => Promise<void> | void,
+) {
+  const api = await openApi({
+    variants: Object.fromEntries(products.map((variant) => [variant, {}])),
+  });
   return { api: api.url, spoil: () => spoil(api) };
 }
-const outage = (what: string, reason: string, spoil: Parameters<typeof spoiltApi>[0]): SpoiltWorld =>
-  account(what, reason, ask, () => spoiltApi(spoil), true);
+const outage = (
+  what: string,
+  reason: string,
+  spoil: Parameters<typeof spoiltApi>[0],
+): SpoiltWorld => account(what, reason, ask, () => spoiltApi(spoil), true);
 const accounts: readonly SpoiltWorld[] = [
   outage('an API that nothing reaches', 'api_unreachable', (api) => api.close()),
   outage('an API that never answers', 'api_unreachable', (api) => void (api.condition = 'silent')),
   outage("a proxy's page with 503", 'api_unreachable', (api) => void (api.condition = 'page_503')),
   outage('maintenance of the API', 'api_disabled', (api) => void (api.condition = 'disabled')),
-  account('an API that moved', 'redirect', /wait for the next try|correct `wholesale.base_url`/, () =>
-    serving((_request, response) => void response.writeHead(308, { location: 'https://moved.example/' }).end()),
+  account(
+    'an API that moved',
+    'redirect',
+    /wait for the next try|correct `wholesale.base_url`/,
+    () =>
+      serving(
+        (_request, response) =>
+          void response.writeHead(308, { location: 'https://moved.example/' }).end(),
+      ),
   ),
   account('an address that is a web page', 'api_unreachable', ask, () =>
     serving((_request, response) => {
@@ -266,10 +347,12 @@ const accounts: readonly SpoiltWorld[] = [
     }),
   ),
   account('a certificate that nobody signed', 'tls_refused', /`wholesale.ca_file`/, async () => {
-    const { folder, close } = await Installation.open({ api: 'http://127.0.0.1:1' }).then((place) => ({
-      folder: place.folder,
-      close: () => place.close(),
-    }));
+    const { folder, close } = await Installation.open({ api: 'http://127.0.0.1:1' }).then(
+      (place) => ({
+        folder: place.folder,
+        close: () => place.close(),
+      }),
+    );
     onTestFinished(close);
     return await servingTls(folder);
   }),
@@ -277,12 +360,22 @@ const accounts: readonly SpoiltWorld[] = [
 const blocked: SpoiltWorld = {
   name: 'an account that is blocked',
   faults: [
-    pause('an account that is blocked', 'account', 'account_not_allowed', /ask the supplier to allow this account/),
+    pause(
+      'an account that is blocked',
+      'account',
+      'account_not_allowed',
+      /ask the supplier to allow this account/,
+    ),
   ],
   start: async () => {
     const accountsOf = [{ id: 'acme', blocked: true, keys: [key('main')] }];
-    const spoilt = await startSpoilt({ sandbox: { accounts: accountsOf, limits: { enabled: false } } });
-    return { ...spoilt, spoil: () => order(spoilt.installation, 'more', { variant: 'steam-usd-20' }, 3) };
+    const spoilt = await startSpoilt({
+      sandbox: { accounts: accountsOf, limits: { enabled: false } },
+    });
+    return {
+      ...spoilt,
+      spoil: () => order(spoilt.installation, 'more', { variant: 'steam-usd-20' }, 3),
+    };
   },
 };
 
@@ -304,7 +397,12 @@ const files: SpoiltWorld = {
     line('a quantity of 1,5', 'invalid_field'),
     line('a line without a product', 'missing_field'),
     line('a SKU that no map has', 'unknown_sku'),
-    row('an order that came again with other content', 'refused_line', ['conflict'], /compare both contents/),
+    row(
+      'an order that came again with other content',
+      'refused_line',
+      ['conflict'],
+      /compare both contents/,
+    ),
   ],
   start: async () => {
     const spoilt = await startSpoilt({}, (config) => {
@@ -322,8 +420,14 @@ const files: SpoiltWorld = {
       drop('cut.json', '{"order_id":');
       drop('orders.xlsx', 'PK');
       drop('empty.csv', '');
-      writeFileSync(join(installation.folder, 'wide.csv'), Buffer.from(`\uFEFF${csv('a,b,1,USD')}`, 'utf16le'));
-      renameSync(join(installation.folder, 'wide.csv'), join(installation.folder, 'inbox', 'wide.csv'));
+      writeFileSync(
+        join(installation.folder, 'wide.csv'),
+        Buffer.from(`\uFEFF${csv('a,b,1,USD')}`, 'utf16le'),
+      );
+      renameSync(
+        join(installation.folder, 'wide.csv'),
+        join(installation.folder, 'inbox', 'wide.csv'),
+      );
       drop('headless.csv', 'order_id,quantity\n1,1\n');
       drop('mangled.csv', csv('1E+05,steam-usd-20,1,USD'));
       drop('fraction.csv', csv('fraction-1,steam-usd-20,"1,5",USD'));
@@ -358,7 +462,9 @@ const sinks: SpoiltWorld = {
       for (const receiver of [...Object.values(receivers), pager]) await receiver.close();
     });
     const secrets = [{ value: `whsec_${Buffer.alloc(24, 7).toString('base64')}` }];
-    const urls = Object.fromEntries(Object.entries(receivers).map(([name, { url }]) => [name, url]));
+    const urls = Object.fromEntries(
+      Object.entries(receivers).map(([name, { url }]) => [name, url]),
+    );
     const spoilt = await startSpoilt({}, (config) => {
       const endpoints = Object.entries({ ...urls, gone: 'http://127.0.0.1:1/' });
       config.results = { callbacks: endpoints.map(([name, url]) => ({ name, url, secrets })) };
@@ -375,7 +481,13 @@ const sinks: SpoiltWorld = {
   },
 };
 
-const check = (what: string, name: string, status: 'warn' | 'fail', cause: RegExp, action: RegExp): Fault => ({
+const check = (
+  what: string,
+  name: string,
+  status: 'warn' | 'fail',
+  cause: RegExp,
+  action: RegExp,
+): Fault => ({
   what,
   cause,
   action,
@@ -384,14 +496,38 @@ const check = (what: string, name: string, status: 'warn' | 'fail', cause: RegEx
 const machine: SpoiltWorld = {
   name: 'folders, backup and configuration',
   faults: [
-    check('an inbox that is gone', 'folder:folder', 'fail', /This watched folder/, /repair what the log names/),
-    check('a changed configuration with a mistake', 'config', 'warn', /configuration was refused/, /check-config/),
+    check(
+      'an inbox that is gone',
+      'folder:folder',
+      'fail',
+      /This watched folder/,
+      /repair what the log names/,
+    ),
+    check(
+      'a changed configuration with a mistake',
+      'config',
+      'warn',
+      /configuration was refused/,
+      /check-config/,
+    ),
     // A backup is made once a minute.
     {
-      ...check('a folder of backups that is none', 'upkeep', 'warn', /last backup of the database failed/, /db backup/),
+      ...check(
+        'a folder of backups that is none',
+        'upkeep',
+        'warn',
+        /last backup of the database failed/,
+        /db backup/,
+      ),
       isLater: true,
     },
-    check('a progress file that cannot be written', 'progress_file', 'warn', /progress file/, /repair it/),
+    check(
+      'a progress file that cannot be written',
+      'progress_file',
+      'warn',
+      /progress file/,
+      /repair it/,
+    ),
   ],
   start: async () => {
     const spoilt = await startSpoilt({}, (config) => {
@@ -419,7 +555,15 @@ const machine: SpoiltWorld = {
 
 const fullDisk: SpoiltWorld = {
   name: 'a full disk',
-  faults: [check('a full disk', 'disk', 'fail', /disk of the outbox is nearly full/, /free space or enlarge/)],
+  faults: [
+    check(
+      'a full disk',
+      'disk',
+      'fail',
+      /disk of the outbox is nearly full/,
+      /free space or enlarge/,
+    ),
+  ],
   start: async () => {
     const installation = await Installation.open(shortTimes);
     onTestFinished(() => installation.close());
@@ -458,10 +602,18 @@ const shop: SpoiltWorld = {
   name: 'a shop',
   faults: [
     storefront('a SKU that the map of a shop lacks', ['unknown_sku'], /correct the SKU map/),
-    storefront('a refund of something that was bought', ['refund'], /look at the order in the shop/),
+    storefront(
+      'a refund of something that was bought',
+      ['refund'],
+      /look at the order in the shop/,
+    ),
     storefront('an order that was paid long ago', ['old_sale|before'], /lookback_h/),
     {
-      ...storefront('a webhook that the shop switched off', ['webhook_off'], /switch it on in the shop/),
+      ...storefront(
+        'a webhook that the shop switched off',
+        ['webhook_off'],
+        /switch it on in the shop/,
+      ),
       health: /has switched off its webhook/,
     },
     check('a SKU map that is broken', 'webhook', 'warn', /SKU map/, /skus check/),
@@ -477,14 +629,27 @@ const shop: SpoiltWorld = {
     const bought = stub.put({ id: '700', modifiedMs: minutesAgo(3), body: wooBody('70') });
     await deliver(worker, stub.shown(bought));
     const sql = "SELECT count(*) AS n FROM entries WHERE state = 'fulfilled'";
-    while (installation.query<{ n: number }>(sql)[0]?.n === 0) await new Promise((next) => void setTimeout(next, 50));
+    while (installation.query<{ n: number }>(sql)[0]?.n === 0)
+      await new Promise((next) => void setTimeout(next, 50));
     const spoil = async (): Promise<void> => {
       const unknown = [{ id: '316', sku: 'NEW', quantity: 1, meta_data: [] }];
-      const order1 = stub.put({ id: '701', modifiedMs: minutesAgo(2), body: wooBody('71', { line_items: unknown }) });
+      const order1 = stub.put({
+        id: '701',
+        modifiedMs: minutesAgo(2),
+        body: wooBody('71', { line_items: unknown }),
+      });
       await deliver(worker, stub.shown(order1));
       const old = { ...oneCard('73'), date_paid_gmt: '2020-01-01T00:00:00' };
-      await deliver(worker, stub.shown(stub.put({ id: '703', modifiedMs: minutesAgo(2), body: old })));
-      stub.put({ id: '700', modifiedMs: minutesAgo(1), body: wooBody('70'), refunds: oneRefunded('70') });
+      await deliver(
+        worker,
+        stub.shown(stub.put({ id: '703', modifiedMs: minutesAgo(2), body: old })),
+      );
+      stub.put({
+        id: '700',
+        modifiedMs: minutesAgo(1),
+        body: wooBody('70'),
+        refunds: oneRefunded('70'),
+      });
       await deliver(worker, stub.shown(stub.orders.find(({ id }) => id === '700') ?? bought));
       const to = 'https://worker.example/webhooks/woocommerce/main';
       stub.webhooks.push({ id: 7, topic: 'order.updated', status: 'disabled', delivery_url: to });
@@ -511,16 +676,33 @@ const lockedShop: SpoiltWorld = {
     const stub = await new StubWooCommerce().open();
     const installation = await installationFor(stub, { schedule: '* * * * * *' }, shortTimes);
     const spoilt = await startWith(installation);
-    const denied = { code: 'woocommerce_rest_cannot_view', message: 'Invalid key', data: { status: 401 } };
-    return { ...spoilt, spoil: () => void (stub.misbehave = (_call, response) => send(response, 401, denied)) };
+    const denied = {
+      code: 'woocommerce_rest_cannot_view',
+      message: 'Invalid key',
+      data: { status: 401 },
+    };
+    return {
+      ...spoilt,
+      spoil: () => void (stub.misbehave = (_call, response) => send(response, 401, denied)),
+    };
   },
 };
 
 const mapping: SpoiltWorld = {
   name: 'a mapping that reads nothing',
   faults: [
-    pause('a mapping that reads no code', 'family:gift_card', 'connector_unproven', /correct `wholesale.wire`/),
-    row('the first orders under it', 'needs_review', ['card|more', 'needs_review|unread|units'], /settle it/),
+    pause(
+      'a mapping that reads no code',
+      'family:gift_card',
+      'connector_unproven',
+      /correct `wholesale.wire`/,
+    ),
+    row(
+      'the first orders under it',
+      'needs_review',
+      ['card|more', 'needs_review|unread|units'],
+      /settle it/,
+    ),
   ],
   start: async () => {
     const behaviour = sellsAndShows((sold) => ({
@@ -560,7 +742,11 @@ export const spoiltWorlds: readonly SpoiltWorld[] = [
   sinks,
   machine,
   fullDisk,
-  clock('a clock that is five days behind', 5 * 86_400_000, /clock of this machine is \d+ s behind/),
+  clock(
+    'a clock that is five days behind',
+    5 * 86_400_000,
+    /clock of this machine is \d+ s behind/,
+  ),
   clock('a clock that is five days ahead', -5 * 86_400_000, /clock of this machine is \d+ s ahead/),
   shop,
   lockedShop,

@@ -45,8 +45,14 @@ export interface Switches {
   readonly ask: (call: Call) => Asked | null;
   /** An order as it is shown. `whole`: its units are there. */
   readonly show: (order: SoldOrder, whole: boolean, how: 'order' | 'lookup') => unknown;
-  /** The answer to a call that reads; null: there is no such call. `find` takes a reference or a number. */
-  readonly read: (call: Call, find: (key: string | null) => SoldOrder | null) => Reply | SoldOrder | null;
+  /**
+   * The answer to a call that reads; null: there is no such call. `find` takes a reference or a
+   * number.
+   */
+  readonly read: (
+    call: Call,
+    find: (key: string | null) => SoldOrder | null,
+  ) => Reply | SoldOrder | null;
   readonly refuse: (http: number, code: string) => unknown;
   readonly soldHttp: (whole: boolean) => number;
   readonly retryAfter: Readonly<Record<string, string>>;
@@ -99,7 +105,10 @@ export class ShapeServer {
       body,
       family,
     } as const;
-    const reply = /^(\/esim)?\/orders$/.test(path) && call.method === 'POST' ? this.#order(call) : this.#read(call);
+    const reply =
+      /^(\/esim)?\/orders$/.test(path) && call.method === 'POST'
+        ? this.#order(call)
+        : this.#read(call);
     if (reply === 'lost') return void request.socket.destroy();
     response.writeHead(reply.http, { 'content-type': 'application/json', ...reply.headers });
     response.end(JSON.stringify(reply.body));
@@ -127,13 +136,15 @@ export class ShapeServer {
     if (asked === null) return this.#refused(422, 'invalid_request');
     const { reference, product, quantity } = asked;
     const known = this.orders.find((order) => order.reference === reference);
-    if (known !== undefined) return again === null ? this.#shown(known, 'order') : this.#refused(...again);
+    if (known !== undefined)
+      return again === null ? this.#shown(known, 'order') : this.#refused(...again);
     const behaviour = behaviourOf(product, names);
     const isEsim = call.family === 'esim';
     if (behaviour === 'bad') return this.#refused(404, isEsim ? 'invalid_plan' : 'invalid_variant');
     if (quantity > 9) return this.#refused(422, isEsim ? 'invalid_plan' : 'limit_exceeded');
     if (behaviour === 'poor') return this.#refused(402, 'insufficient_balance');
-    if (behaviour === 'none') return isEsim ? this.#refused(422, 'order_refused') : this.#refused(409, 'out_of_stock');
+    if (behaviour === 'none')
+      return isEsim ? this.#refused(422, 'order_refused') : this.#refused(409, 'out_of_stock');
     if (behaviour === 'rate' && !this.#limited.has(reference)) {
       this.#limited.add(reference);
       return this.#refused(429, 'rate_limited', retryAfter);
@@ -148,7 +159,9 @@ export class ShapeServer {
 
   #sell(asked: Asked, family: Family, behaviour: Behaviour, isSlow: boolean): SoldOrder {
     const number = 1001 + this.orders.length;
-    const units = Array.from({ length: asked.quantity }, (_, index) => unitOf(family, number * 10 + index));
+    const units = Array.from({ length: asked.quantity }, (_, index) =>
+      unitOf(family, number * 10 + index),
+    );
     const readyAtMs = performance.now() + (isSlow ? slowMs : 0);
     const order = { ...asked, number, family, behaviour, readyAtMs, units };
     this.orders.push(order);
@@ -159,7 +172,8 @@ export class ShapeServer {
     const find = (key: string | null): SoldOrder | null =>
       this.orders.find(
         (one) =>
-          one.family === call.family && [one.reference, String(one.number), `N-${one.number}`].includes(key ?? ''),
+          one.family === call.family &&
+          [one.reference, String(one.number), `N-${one.number}`].includes(key ?? ''),
       ) ?? null;
     const found = this.#switches.read(call, find);
     if (found === null) return this.#refused(404, 'not_found');
@@ -168,7 +182,13 @@ export class ShapeServer {
 }
 
 function unitOf(family: Family, seed: number): Readonly<Record<string, string>> {
-  if (family === 'gift_card') return { code: `CARD-${seed}-K7Q${seed % 7}`, pin: String(4000 + (seed % 977)) };
+  if (family === 'gift_card')
+    return { code: `CARD-${seed}-K7Q${seed % 7}`, pin: String(4000 + (seed % 977)) };
   const [smdp, matching] = ['rsp.example.com', `MTCH-${seed}-XZ`];
-  return { iccid: `8944${String(seed).padStart(15, '0')}`, lpa: `LPA:1$${smdp}$${matching}`, smdp, matching };
+  return {
+    iccid: `8944${String(seed).padStart(15, '0')}`,
+    lpa: `LPA:1$${smdp}$${matching}`,
+    smdp,
+    matching,
+  };
 }

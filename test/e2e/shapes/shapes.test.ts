@@ -39,7 +39,11 @@ async function world(shape: Shape, policy: Partial<DecisionPolicy> = {}) {
   const path = join(folder, 'order-sync.db');
   const namespace = { instance: 'test', prefix: shape.prefix, secret: Buffer.alloc(32, 7) };
   const store = openStore({ path, init: 'if-missing', namespace, upstream: 'sandbox', sinks: [] });
-  const incarnationId = await store.beginIncarnation({ bootId: null, version: '0', nowMs: Date.now() });
+  const incarnationId = await store.beginIncarnation({
+    bootId: null,
+    version: '0',
+    nowMs: Date.now(),
+  });
   const client = createWholesaleClient({ baseUrl, wire: shape.wire, clock: { wallMs: Date.now } });
   const deps = attemptDeps(store, {});
   const { clock, logger, random } = deps;
@@ -81,7 +85,12 @@ async function world(shape: Shape, policy: Partial<DecisionPolicy> = {}) {
   const order = async (behaviour: Behaviour, quantity: number): Promise<void> => {
     const common = { currency: shape.currency };
     const lines: Partial<AcceptableLine>[] = [
-      { ...common, orderId: `card-${behaviour}`, variant: shape.product(behaviour, 'card'), quantity },
+      {
+        ...common,
+        orderId: `card-${behaviour}`,
+        variant: shape.product(behaviour, 'card'),
+        quantity,
+      },
       {
         ...common,
         orderId: `sim-${behaviour}`,
@@ -91,7 +100,12 @@ async function world(shape: Shape, policy: Partial<DecisionPolicy> = {}) {
         quantity: behaviour === 'limit' ? quantity : 1,
       },
     ];
-    await store.intake.acceptBatch({ nowMs: Date.now(), fileId: null, lines: lines.map(line), rejections: [] });
+    await store.intake.acceptBatch({
+      nowMs: Date.now(),
+      fileId: null,
+      lines: lines.map(line),
+      rejections: [],
+    });
     dispatcher.notify();
   };
   return {
@@ -112,7 +126,8 @@ const wanted: Readonly<Record<Behaviour, readonly string[]>> = {
   none: ['rejected', 'waiting'],
   poor: ['waiting'],
 };
-const behaviourIn = ({ orderId }: Row): Behaviour => behaviours.find((name) => orderId.endsWith(name)) ?? 'bad';
+const behaviourIn = ({ orderId }: Row): Behaviour =>
+  behaviours.find((name) => orderId.endsWith(name)) ?? 'bad';
 const isWanted = (row: Row): boolean => wanted[behaviourIn(row)].includes(row.state);
 
 async function until(holds: () => boolean, timeoutMs: number): Promise<void> {
@@ -123,7 +138,8 @@ async function until(holds: () => boolean, timeoutMs: number): Promise<void> {
 /** What was delivered of an order, against what was sold; empty: all of it is right. */
 function wrongOf(row: Row, shape: Shape, sold: readonly SoldOrder[]): readonly string[] {
   const own = sold.filter(({ reference }) => reference === row.reference);
-  if (row.state !== 'fulfilled') return own.length > 0 ? [`${row.orderId} was sold and is ${row.state}`] : [];
+  if (row.state !== 'fulfilled')
+    return own.length > 0 ? [`${row.orderId} was sold and is ${row.state}`] : [];
   const [order] = own;
   if (order === undefined || own.length > 1) return [`${row.orderId} was sold ${own.length} times`];
   const units: Record<string, string>[] = JSON.parse(row.units ?? '[]');
@@ -135,9 +151,13 @@ function wrongOf(row: Row, shape: Shape, sold: readonly SoldOrder[]): readonly s
       units[index]?.['lpa'] !== lpa,
   );
   return [
-    ...(wrong.length > 0 || units.length !== order.units.length ? [`the units of ${row.orderId}: ${row.units}`] : []),
+    ...(wrong.length > 0 || units.length !== order.units.length
+      ? [`the units of ${row.orderId}: ${row.units}`]
+      : []),
     ...(row.cost === shape.cost(order) ? [] : [`the cost of ${row.orderId}: ${row.cost}`]),
-    ...(row.orderNumber?.endsWith(String(order.number)) ? [] : [`the number of ${row.orderId}: ${row.orderNumber}`]),
+    ...(row.orderNumber?.endsWith(String(order.number))
+      ? []
+      : [`the number of ${row.orderId}: ${row.orderNumber}`]),
   ];
 }
 
@@ -158,7 +178,8 @@ describe('an API that the specification allows', () => {
       'card-ok fulfilled',
       'sim-ok fulfilled',
     ]);
-    for (const behaviour of behaviours) if (behaviour !== 'ok') await order(behaviour, behaviour === 'limit' ? 12 : 2);
+    for (const behaviour of behaviours)
+      if (behaviour !== 'ok') await order(behaviour, behaviour === 'limit' ? 12 : 2);
     await until(() => rows().length === 16 && rows().every(isWanted), 14_000);
     expect(
       rows()
@@ -179,22 +200,30 @@ describe('an API that the specification allows', () => {
     for (const behaviour of behaviours) await order(behaviour, 2);
     // Refusals of all products pause a family: what it has not sent yet waits.
     await until(() => rows().filter(({ state }) => state === 'rejected').length >= 8, 8000);
-    expect(rows().filter(({ state }) => !['rejected', 'pending', 'sending'].includes(state))).toEqual([]);
+    expect(
+      rows().filter(({ state }) => !['rejected', 'pending', 'sending'].includes(state)),
+    ).toEqual([]);
     const refused = rows().filter(({ state }) => state === 'rejected');
     expect(new Set(refused.map(({ told }) => told))).toEqual(new Set(['refused: invalid_request']));
     expect(server.orders).toEqual([]);
   });
 
-  it.each(brokenShapes)('and one that breaks it leads to a review with its words: $name', async (shape) => {
-    const { server, order, rows } = await world(shape, { referenceExpiryMs: 2000 });
-    await order('ok', 2);
-    await until(() => rows().every(isWanted), 9000);
-    for (const behaviour of ['bad', 'none', 'poor'] as const) await order(behaviour, 2);
-    await until(() => rows().every(({ state }) => ['fulfilled', 'needs_review'].includes(state)), 20_000);
-    expect(rows().flatMap((row) => wrongOf(row, shape, server.orders))).toEqual([]);
-    const refused = rows().filter((row) => behaviourIn(row) !== 'ok');
-    expect(refused.map(({ state }) => state)).toEqual(refused.map(() => 'needs_review'));
-    expect(refused.filter(({ told }) => !/refused: [a-z_]+/i.test(told))).toEqual([]);
-    expect(server.orders).toHaveLength(2);
-  });
+  it.each(brokenShapes)(
+    'and one that breaks it leads to a review with its words: $name',
+    async (shape) => {
+      const { server, order, rows } = await world(shape, { referenceExpiryMs: 2000 });
+      await order('ok', 2);
+      await until(() => rows().every(isWanted), 9000);
+      for (const behaviour of ['bad', 'none', 'poor'] as const) await order(behaviour, 2);
+      await until(
+        () => rows().every(({ state }) => ['fulfilled', 'needs_review'].includes(state)),
+        20_000,
+      );
+      expect(rows().flatMap((row) => wrongOf(row, shape, server.orders))).toEqual([]);
+      const refused = rows().filter((row) => behaviourIn(row) !== 'ok');
+      expect(refused.map(({ state }) => state)).toEqual(refused.map(() => 'needs_review'));
+      expect(refused.filter(({ told }) => !/refused: [a-z_]+/i.test(told))).toEqual([]);
+      expect(server.orders).toHaveLength(2);
+    },
+  );
 });

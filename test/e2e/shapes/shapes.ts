@@ -23,7 +23,8 @@ export interface Shape {
   readonly prefix: string;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+const text = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 function asked(
   body: Json,
@@ -39,7 +40,10 @@ function asked(
     reference: text(body['reference']),
     ...given,
   };
-  return read.product === '' || read.reference === '' || read.currency === '' || !Number.isInteger(read.quantity)
+  return read.product === '' ||
+    read.reference === '' ||
+    read.currency === '' ||
+    !Number.isInteger(read.quantity)
     ? null
     : read;
 }
@@ -48,8 +52,10 @@ const askedOfA = (body: Json, given?: Partial<Asked>) =>
 const askedOfB = (body: Json, given?: Partial<Asked>) =>
   asked(body, { product: ['sku', 'bundle'], currency: 'wallet' }, given);
 
-const cards = (order: SoldOrder, whole: boolean) => (whole ? order.units.map(({ code, pin }) => ({ code, pin })) : []);
-const sims = (order: SoldOrder, whole: boolean) => (whole ? order.units.map(({ iccid, lpa }) => ({ iccid, lpa })) : []);
+const cards = (order: SoldOrder, whole: boolean) =>
+  whole ? order.units.map(({ code, pin }) => ({ code, pin })) : [];
+const sims = (order: SoldOrder, whole: boolean) =>
+  whole ? order.units.map(({ iccid, lpa }) => ({ iccid, lpa })) : [];
 const fieldsA = ({ number, reference, currency, quantity }: SoldOrder, whole: boolean) => {
   return {
     number: `N-${number}`,
@@ -62,14 +68,20 @@ const fieldsA = ({ number, reference, currency, quantity }: SoldOrder, whole: bo
 };
 const unitsA = (order: SoldOrder, whole: boolean) =>
   order.family === 'gift_card' ? { codes: cards(order, whole) } : { esims: sims(order, whole) };
-const showA = (order: SoldOrder, whole: boolean): Json => ({ ...fieldsA(order, whole), ...unitsA(order, whole) });
+const showA = (order: SoldOrder, whole: boolean): Json => ({
+  ...fieldsA(order, whole),
+  ...unitsA(order, whole),
+});
 const keyInPath = ({ path }: Call): string => decodeURIComponent(path.split('/').at(-1) ?? '');
-const errorBody = (_http: number, code: string) => ({ error: { code, message: `refused: ${code}` } });
+const errorBody = (_http: number, code: string) => ({
+  error: { code, message: `refused: ${code}` },
+});
 
 const switchesA: Switches = {
   ask: ({ body }) => askedOfA(body),
   show: showA,
-  read: (call, find) => (/\/orders\/[^/]+$/.test(call.path) && call.method === 'GET' ? find(keyInPath(call)) : null),
+  read: (call, find) =>
+    /\/orders\/[^/]+$/.test(call.path) && call.method === 'GET' ? find(keyInPath(call)) : null,
   refuse: errorBody,
   soldHttp: () => 201,
   retryAfter: { 'retry-after': '1' },
@@ -80,18 +92,31 @@ const switchesA: Switches = {
 
 const orderB = (order: SoldOrder, whole: boolean): Json => {
   const { number, reference, currency, quantity, units, family } = order;
-  const head = { order_number: number, client_reference: reference, state: whole ? 'COMPLETED' : 'PROCESSING' };
+  const head = {
+    order_number: number,
+    client_reference: reference,
+    state: whole ? 'COMPLETED' : 'PROCESSING',
+  };
   const charge = { minor: 1890 * quantity, currency };
   const items = whole ? units.map(({ code, pin }) => ({ pin: code, security: pin })) : [];
   const [first] = units;
   const sim =
-    whole && first ? { sim: { iccid: first['iccid'], smdp: first['smdp'], matching: first['matching'] } } : {};
-  return { ...head, charge, created: 1_790_000_000 + number, ...(family === 'gift_card' ? { items } : sim) };
+    whole && first
+      ? { sim: { iccid: first['iccid'], smdp: first['smdp'], matching: first['matching'] } }
+      : {};
+  return {
+    ...head,
+    charge,
+    created: 1_790_000_000 + number,
+    ...(family === 'gift_card' ? { items } : sim),
+  };
 };
 const switchesB: Switches = {
   ...switchesA,
   ask: ({ body }) => askedOfB(body),
-  show: (order, whole, how) => ({ data: how === 'lookup' ? [orderB(order, whole)] : orderB(order, whole) }),
+  show: (order, whole, how) => ({
+    data: how === 'lookup' ? [orderB(order, whole)] : orderB(order, whole),
+  }),
   read: ({ path, query, method }, find) =>
     path.endsWith('/orders') && method === 'GET' ? find(query.get('reference')) : null,
   soldHttp: (whole) => (whole ? 200 : 202),
@@ -115,7 +140,8 @@ answer:
 `;
 
 function merged(base: Json, more: Json): Json {
-  const isMap = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+  const isMap = (value: unknown): value is Json =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
   const both = Object.entries(more).map(([name, value]) => {
     const before = base[name];
     return [name, isMap(before) && isMap(value) && name !== 'body' ? merged(before, value) : value];
@@ -143,15 +169,24 @@ const shape = (
 };
 
 /** Shows gift card units in another way. */
-const cardsAs = (of: (units: readonly Json[], order: SoldOrder) => Json): Pick<Switches, 'show'> => ({
+const cardsAs = (
+  of: (units: readonly Json[], order: SoldOrder) => Json,
+): Pick<Switches, 'show'> => ({
   show: (order, whole) =>
-    order.family === 'esim' ? showA(order, whole) : { ...fieldsA(order, whole), ...of(cards(order, whole), order) },
+    order.family === 'esim'
+      ? showA(order, whole)
+      : { ...fieldsA(order, whole), ...of(cards(order, whole), order) },
 });
 const wrapped = (wrap: (order: Json) => Json): Pick<Switches, 'show'> => ({
   show: (order, whole) => wrap(showA(order, whole)),
 });
 const inOrder = (of: (call: Call) => Asked | null): Pick<Switches, 'ask'> => ({ ask: of });
-const needsHeader = (base: Switches, name: string, value: (call: Call) => string, reads = true): Partial<Switches> => ({
+const needsHeader = (
+  base: Switches,
+  name: string,
+  value: (call: Call) => string,
+  reads = true,
+): Partial<Switches> => ({
   ask: (call) => (call.headers[name] === value(call) ? base.ask(call) : null),
   read: (call, find) =>
     !reads || call.headers[name] === value(call)
@@ -165,7 +200,8 @@ const codes = (fields: string) => `answer: { codes: { ${fields} } }`;
 const numbers: Readonly<Record<string, Behaviour>> = Object.fromEntries(
   behaviours.map((name, index) => [String(700 + index), name]),
 );
-const numberOf = (name: Behaviour): string => Object.entries(numbers).find(([, one]) => one === name)?.[0] ?? '';
+const numberOf = (name: Behaviour): string =>
+  Object.entries(numbers).find(([, one]) => one === name)?.[0] ?? '';
 const withoutUnits = ({ items: _items, sim: _sim, ...order }: Json): Json => order;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -181,7 +217,10 @@ export const wholeShapes: readonly Shape[] = [
     'A',
     'itemstrap',
     codes('lists: [delivery]'),
-    cardsAs((units, { product, quantity }) => ({ items: [{ code: product, quantity }], delivery: units })),
+    cardsAs((units, { product, quantity }) => ({
+      items: [{ code: product, quantity }],
+      delivery: units,
+    })),
   ),
   shape('B', 'dupconflict', '', { again: [409, 'order_exists'] }),
   shape(
@@ -218,13 +257,17 @@ export const wholeShapes: readonly Shape[] = [
     'A',
     'oddunit',
     codes('code: [voucher_code], pin: [security_no]'),
-    cardsAs((units) => ({ codes: units.map(({ code, pin }) => ({ voucher_code: code, security_no: pin })) })),
+    cardsAs((units) => ({
+      codes: units.map(({ code, pin }) => ({ voucher_code: code, security_no: pin })),
+    })),
   ),
   shape(
     'A',
     'secretnested',
     codes('code: [secret.value], pin: [secret.pin]'),
-    cardsAs((units) => ({ codes: units.map(({ code, pin }) => ({ secret: { value: code, pin } })) })),
+    cardsAs((units) => ({
+      codes: units.map(({ code, pin }) => ({ secret: { value: code, pin } })),
+    })),
   ),
   shape('A', 'esimnested', 'answer: { esims: { lpa: [activation.code] } }', {
     show: (order, whole) =>
@@ -232,7 +275,10 @@ export const wholeShapes: readonly Shape[] = [
         ? showA(order, whole)
         : {
             ...fieldsA(order, whole),
-            esims: sims(order, whole).map(({ iccid, lpa }) => ({ iccid, activation: { code: lpa } })),
+            esims: sims(order, whole).map(({ iccid, lpa }) => ({
+              iccid,
+              activation: { code: lpa },
+            })),
           },
   }),
   shape(
@@ -245,7 +291,10 @@ export const wholeShapes: readonly Shape[] = [
     'A',
     'statuswords',
     'answer: { status_words: { done: [SHIPPED], pending: [IN_PREPARATION] } }',
-    wrapped((order) => ({ ...order, status: order['status'] === 'completed' ? 'SHIPPED' : 'IN_PREPARATION' })),
+    wrapped((order) => ({
+      ...order,
+      status: order['status'] === 'completed' ? 'SHIPPED' : 'IN_PREPARATION',
+    })),
   ),
   shape('A', 'async', '', { everySlow: true }),
   shape(
@@ -316,7 +365,8 @@ lookup:
   esim: { path: "/esim/orders?reference={key}", accepted: { path: "/esim/orders/{number}" } }`,
     {
       read: (call, find) => {
-        if (!call.path.endsWith('/orders')) return call.path.includes('/N-') ? find(keyInPath(call)) : null;
+        if (!call.path.endsWith('/orders'))
+          return call.path.includes('/N-') ? find(keyInPath(call)) : null;
         const found = find(call.query.get('reference'));
         if (found === null) return null;
         const { number, reference, status } = fieldsA(found, true);
@@ -334,7 +384,10 @@ lookup:
 answer: { codes: { lists: [items, data] } }`,
     {
       show: (order, whole, how) => ({
-        data: how === 'lookup' ? [withoutUnits(orderB(order, whole))] : withoutUnits(orderB(order, whole)),
+        data:
+          how === 'lookup'
+            ? [withoutUnits(orderB(order, whole))]
+            : withoutUnits(orderB(order, whole)),
       }),
       read: (call, find) => {
         const number = /\/orders\/(\d+)\/codes$/.exec(call.path)?.[1];
@@ -373,7 +426,8 @@ gift_card_order: { body: { reference: "{reference}", sku: "{variant|int}", quant
 esim_order: { body: { reference: "{reference}", bundle: "{plan|int}", quantity: "{quantity}", wallet: "{currency}", days: "{days}" } }`,
     {
       names: numbers,
-      ask: ({ body }) => (typeof (body['sku'] ?? body['bundle']) === 'number' ? askedOfB(body) : null),
+      ask: ({ body }) =>
+        typeof (body['sku'] ?? body['bundle']) === 'number' ? askedOfB(body) : null,
     },
     { product: numberOf },
   ),
@@ -384,7 +438,9 @@ esim_order: { body: { reference: "{reference}", bundle: "{plan|int}", quantity: 
 gift_card_order: { body: { reference: "{reference}", variant: "{variant}", quantity: "{quantity|text}", currency: "{currency}" } }
 esim_order: { body: { reference: "{reference}", plan: "{plan}", quantity: "{quantity|text}", currency: "{currency}", days: "{days}" } }`,
     inOrder(({ body }) =>
-      typeof body['quantity'] === 'string' ? askedOfA(body, { quantity: Number(body['quantity']) }) : null,
+      typeof body['quantity'] === 'string'
+        ? askedOfA(body, { quantity: Number(body['quantity']) })
+        : null,
     ),
   ),
   shape(
@@ -402,14 +458,18 @@ esim_order: { body: { reference: "{reference}", plan: "{plan}", quantity: "{quan
 balances: { USD: bal_1 }
 gift_card_order: { body: { reference: "{reference}", sku: "{variant}", quantity: "{quantity}", wallet: "{balance}" } }
 esim_order: { body: { reference: "{reference}", bundle: "{plan}", quantity: "{quantity}", wallet: "{balance}", days: "{days}" } }`,
-    inOrder(({ body }) => (body['wallet'] === 'bal_1' ? askedOfB(body, { currency: 'USD' }) : null)),
+    inOrder(({ body }) =>
+      body['wallet'] === 'bal_1' ? askedOfB(body, { currency: 'USD' }) : null,
+    ),
   ),
   shape(
     'B',
     'esimnobal',
     'esim_order: { body: { reference: "{reference}", bundle: "{plan}", quantity: "{quantity}", days: "{days}" } }',
     inOrder(({ body, family }) =>
-      family === 'esim' && 'wallet' in body ? null : askedOfB(body, family === 'esim' ? { currency: 'USD' } : {}),
+      family === 'esim' && 'wallet' in body
+        ? null
+        : askedOfB(body, family === 'esim' ? { currency: 'USD' } : {}),
     ),
   ),
   shape(
@@ -434,7 +494,9 @@ esim_order: { body: { reference: "{reference}", bundle: "{plan}", quantity: "{qu
     'A',
     'objcodes',
     codes('lists: ["codes[]"]'),
-    cardsAs((units) => ({ codes: Object.fromEntries(units.map((unit, index) => [String(index + 1), unit])) })),
+    cardsAs((units) => ({
+      codes: Object.fromEntries(units.map((unit, index) => [String(index + 1), unit])),
+    })),
   ),
   // An empty list proves nothing, and the same reference again is as good as a lookup.
   shape('B', 'listempty', withoutLookups, {
@@ -470,8 +532,15 @@ export const needsPrice = shape(
   inOrder(({ body }) => (typeof body['unit_price'] === 'string' ? askedOfA(body) : null)),
 );
 
-/** These answer errors in another form than the specification, also to lookups: a mapping switches those off. */
+/**
+ * These answer errors in another form than the specification, also to lookups: a mapping switches
+ * those off.
+ */
 export const brokenShapes: readonly Shape[] = [
-  shape('B', 'flaterr', withoutLookups, { refuse: (_http, code) => ({ code, message: `refused: ${code}` }) }),
-  shape('B', 'upcodes', withoutLookups, { refuse: (_http, code) => errorBody(0, code.toUpperCase()) }),
+  shape('B', 'flaterr', withoutLookups, {
+    refuse: (_http, code) => ({ code, message: `refused: ${code}` }),
+  }),
+  shape('B', 'upcodes', withoutLookups, {
+    refuse: (_http, code) => errorBody(0, code.toUpperCase()),
+  }),
 ];

@@ -5,7 +5,10 @@ import { csvHeader, type FolderBench } from './folder-bench.ts';
 
 export class ProcessDied extends Error {}
 
-/** A store that throws at its n-th call, before the call or right after its commit, as if the process had died. */
+/**
+ * A store that throws at its n-th call, before the call or right after its commit, as if the
+ * process had died.
+ */
 export function dyingStore(store: Store, call: number, when: 'before' | 'after'): Store {
   let calls = 0;
   return wrappedStore(store, (_name, step) => async (...values) => {
@@ -17,7 +20,9 @@ export function dyingStore(store: Store, call: number, when: 'before' | 'after')
   });
 }
 
-/** A file with three bad lines, at equal distances, and a conflict at the end; `lines` before that. */
+/**
+ * A file with three bad lines, at equal distances, and a conflict at the end; `lines` before that.
+ */
 export class CrashFile {
   readonly #lines: number;
   readonly content: string;
@@ -27,7 +32,9 @@ export class CrashFile {
     const isBad = (index: number) => index % (lines / 3) === 7;
     const good = (index: number) => `o${index},1,gift_card_order,gift-us-25,,,1,,USD\n`;
     const bad = (index: number) => `bad${index},1,gift_card_order,v,,,0,,USD\n`;
-    const all = Array.from({ length: lines }, (_, index) => (isBad(index) ? bad(index) : good(index)));
+    const all = Array.from({ length: lines }, (_, index) =>
+      isBad(index) ? bad(index) : good(index),
+    );
     this.content = `${csvHeader}\n${all.join('')}o0,1,gift_card_order,gift-us-25,,,9,,USD\n`;
   }
 
@@ -60,7 +67,10 @@ export async function outcome(bench: FolderBench) {
   };
 }
 
-/** A death before and after each call of the store that a file needs; `calls` is one more than there are. */
+/**
+ * A death before and after each call of the store that a file needs; `calls` is one more than there
+ * are.
+ */
 export function diesAtEachCall(file: CrashFile, calls: number, running: () => FolderBench): void {
   const points = Array.from({ length: calls }, (_, index) => index + 1).flatMap((call) =>
     (['before', 'after'] as const).map((when) => ({ call, when })),

@@ -13,7 +13,10 @@ async function benchWith(changes: Partial<FolderSettings> = {}): Promise<FolderB
   return bench;
 }
 
-/** A SKU map in a file that a test may change. The bench's clock is years ahead, so every change is old enough. */
+/**
+ * A SKU map in a file that a test may change. The bench's clock is years ahead, so every change is
+ * old enough.
+ */
 function skuFile(content: string): { path: string; write(content: string): void } {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-skus-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -37,7 +40,9 @@ describe('a CSV file of three columns in the inbox', () => {
     for (const [index, some] of [rows, rows.toReversed(), rows.slice(1)].entries()) {
       bench.drop(`orders-${index}.csv`, `order_id,variant,currency\n${some.join('\n')}\n`);
       const { lines } = await bench.intake.scanOnce();
-      expect(lines).toMatchObject(index === 0 ? { accepted: 3, known: 0 } : { accepted: 0, known: some.length });
+      expect(lines).toMatchObject(
+        index === 0 ? { accepted: 3, known: 0 } : { accepted: 0, known: some.length },
+      );
     }
     expect(bench.entryCount()).toBe(3);
     expect(bench.names('rejected')).toEqual([]);
@@ -50,9 +55,17 @@ describe('a CSV file of three columns in the inbox', () => {
       const file = `order_id,variant,currency\n"${id}",steam-usd-20,USD\n`;
       bench.drop('first.csv', file);
       await bench.intake.scanOnce();
-      expect(bench.report().lines?.[0]).toMatchObject({ order_id: null, code: 'id_mangled', value: id });
+      expect(bench.report().lines?.[0]).toMatchObject({
+        order_id: null,
+        code: 'id_mangled',
+        value: id,
+      });
       bench.drop('second.csv', `${file}\n`);
-      expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 0, known: 0, rejected: 1 });
+      expect((await bench.intake.scanOnce()).lines).toMatchObject({
+        accepted: 0,
+        known: 0,
+        rejected: 1,
+      });
       expect(bench.entryCount()).toBe(0);
     },
   );
@@ -70,7 +83,8 @@ describe('a CSV file of three columns in the inbox', () => {
   });
 
   it('takes a date for an id only where no other id is a number, and all ids where the configuration allows them', async () => {
-    const rows = (...ids: string[]) => `order_id,variant,currency\n${ids.map((id) => `${id},v,USD\n`).join('')}`;
+    const rows = (...ids: string[]) =>
+      `order_id,variant,currency\n${ids.map((id) => `${id},v,USD\n`).join('')}`;
     const bench = await benchWith();
     bench.drop('mixed.csv', rows('1001', '2026-11-23', 'A-E+5', '12-JanX', 'MAY-2026', '1E5'));
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 5, rejected: 1 });
@@ -96,8 +110,15 @@ describe('a CSV file of three columns in the inbox', () => {
       ['1', 'line_id'],
       ['1', 'line_id'],
     ]);
-    bench.drop('corrected.csv', 'order_id,line_id,variant,currency\n1,a,v,USD\n1,b,v,USD\n2,,v,USD\n');
-    expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 2, known: 1, rejected: 0 });
+    bench.drop(
+      'corrected.csv',
+      'order_id,line_id,variant,currency\n1,a,v,USD\n1,b,v,USD\n2,,v,USD\n',
+    );
+    expect((await bench.intake.scanOnce()).lines).toMatchObject({
+      accepted: 2,
+      known: 1,
+      rejected: 0,
+    });
     expect(bench.entryCount()).toBe(3);
   });
 
@@ -107,7 +128,9 @@ describe('a CSV file of three columns in the inbox', () => {
     await bench.intake.scanOnce();
     bench.drop('second.csv', 'order_id,variant,currency\n1,v,USD\n1,w,USD\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 0, rejected: 2 });
-    expect(bench.report().lines?.[0]?.rule).toContain('A row that was bought alone before has the id 1');
+    expect(bench.report().lines?.[0]?.rule).toContain(
+      'A row that was bought alone before has the id 1',
+    );
     bench.drop('third.csv', 'order_id,line_id,variant,currency\n1,1,v,USD\n1,2,w,USD\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1, known: 1 });
     expect(bench.entryCount()).toBe(2);
@@ -133,16 +156,21 @@ describe('a CSV file of three columns in the inbox', () => {
 });
 
 describe('a CSV file of SKUs in the inbox', () => {
-  it.each(['STEAM20', 'STAEM-20', 'STEAM-20 copy'])('names the SKU that %j may mean', async (named) => {
-    const map = skuFile('sku,type,variant\nSTEAM-20,gift_card_order,v\nESIM-FR,gift_card_order,w\n');
-    const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
-    bench.drop('orders.csv', `order_id,sku\n1,${named}\n2,OTHER\n`);
-    await bench.intake.scanOnce();
-    expect(bench.report().lines).toMatchObject([
-      { rule: 'is not in the SKU map, which has "STEAM-20"', value: named },
-      { rule: 'is not in the SKU map', value: 'OTHER' },
-    ]);
-  });
+  it.each(['STEAM20', 'STAEM-20', 'STEAM-20 copy'])(
+    'names the SKU that %j may mean',
+    async (named) => {
+      const map = skuFile(
+        'sku,type,variant\nSTEAM-20,gift_card_order,v\nESIM-FR,gift_card_order,w\n',
+      );
+      const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
+      bench.drop('orders.csv', `order_id,sku\n1,${named}\n2,OTHER\n`);
+      await bench.intake.scanOnce();
+      expect(bench.report().lines).toMatchObject([
+        { rule: 'is not in the SKU map, which has "STEAM-20"', value: named },
+        { rule: 'is not in the SKU map', value: 'OTHER' },
+      ]);
+    },
+  );
 
   it.each(['steam-20', 'STEAM-20 ', '\u00a0STEAM-20', '="STEAM-20"'])(
     'is bought where it has %j for STEAM-20',
@@ -151,44 +179,62 @@ describe('a CSV file of SKUs in the inbox', () => {
       const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
       bench.drop('orders.csv', `order_id,sku\n1,"${named.replaceAll('"', '""')}"\n`);
       await bench.intake.scanOnce();
-      expect(bench.store.read.showOrder('folder', '1')?.entries).toMatchObject([{ asked: '1 x v in USD' }]);
+      expect(bench.store.read.showOrder('folder', '1')?.entries).toMatchObject([
+        { asked: '1 x v in USD' },
+      ]);
     },
   );
 
-  it.each(['1.94512E+11', '12-Jan', '2026-01-12'])('says of %s that a spreadsheet changed it', async (named) => {
-    const map = skuFile('sku,type,variant\n194512345678,gift_card_order,v\n');
-    const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
-    bench.drop('orders.csv', `order_id,sku\n1,${named}\n`);
-    await bench.intake.scanOnce();
-    expect(bench.report().lines).toMatchObject([
-      {
-        code: 'id_mangled',
-        field: 'sku',
-        rule: expect.stringContaining('looks changed by a spreadsheet'),
-        value: named,
-      },
-    ]);
-  });
+  it.each(['1.94512E+11', '12-Jan', '2026-01-12'])(
+    'says of %s that a spreadsheet changed it',
+    async (named) => {
+      const map = skuFile('sku,type,variant\n194512345678,gift_card_order,v\n');
+      const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
+      bench.drop('orders.csv', `order_id,sku\n1,${named}\n`);
+      await bench.intake.scanOnce();
+      expect(bench.report().lines).toMatchObject([
+        {
+          code: 'id_mangled',
+          field: 'sku',
+          rule: expect.stringContaining('looks changed by a spreadsheet'),
+          value: named,
+        },
+      ]);
+    },
+  );
 
   it('is bought by the SKU map, which is read again when it changes', async () => {
     const map = skuFile(skus);
     const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
     bench.drop('orders.csv', 'order_id,sku\n1,S20\n2,S10\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1, rejected: 1 });
-    expect(bench.report().lines).toMatchObject([{ order_id: '2', line_id: '1', code: 'unknown_sku', value: 'S10' }]);
+    expect(bench.report().lines).toMatchObject([
+      { order_id: '2', line_id: '1', code: 'unknown_sku', value: 'S10' },
+    ]);
     map.write(`${skus}S10,gift_card_order,steam-usd-10\n`);
     bench.clock.advance(10_000);
     bench.drop('again.csv', 'order_id,sku\n1,S20\n2,S10\n');
-    expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1, known: 1, rejected: 0 });
-    expect(bench.store.read.showOrder('folder', '2')?.entries).toMatchObject([{ product: 'variant:steam-usd-10' }]);
+    expect((await bench.intake.scanOnce()).lines).toMatchObject({
+      accepted: 1,
+      known: 1,
+      rejected: 0,
+    });
+    expect(bench.store.read.showOrder('folder', '2')?.entries).toMatchObject([
+      { product: 'variant:steam-usd-10' },
+    ]);
   });
 
   it('has the rules and the deadline of the SKU, unless the order has a deadline of its own', async () => {
-    const map = skuFile('sku,type,variant,split,fallback_currency,wait_h\nS20,gift_card_order,v,true,EUR,2\n');
+    const map = skuFile(
+      'sku,type,variant,split,fallback_currency,wait_h\nS20,gift_card_order,v,true,EUR,2\n',
+    );
     const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
     const ownMs = bench.clock.wallMs() + 60_000;
     const untilMs = bench.clock.wallMs() + 2 * 3_600_000;
-    bench.drop('orders.csv', `order_id,sku,not_after\n1,S20,\n2,S20,${new Date(ownMs).toISOString()}\n`);
+    bench.drop(
+      'orders.csv',
+      `order_id,sku,not_after\n1,S20,\n2,S20,${new Date(ownMs).toISOString()}\n`,
+    );
     await bench.intake.scanOnce();
     expect(storedRules(join(bench.root, 'order-sync.db'))).toEqual([
       { rules: { split: true, fallback_currency: 'EUR' }, notAfterMs: untilMs },
@@ -223,7 +269,9 @@ describe('a CSV file of SKUs in the inbox', () => {
     const bench = await benchWith({ currency: 'USD' });
     bench.drop('carried.csv', 'order_id,sku,variant\n1,S20,v\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1 });
-    expect(() => bench.intake.prepare({ ...bench.config, skuMap: '/nowhere/skus.csv' })).toThrow('/nowhere/skus.csv');
+    expect(() => bench.intake.prepare({ ...bench.config, skuMap: '/nowhere/skus.csv' })).toThrow(
+      '/nowhere/skus.csv',
+    );
     bench.intake.prepare({ ...bench.config, skuMap: skuFile(skus).path })();
     bench.drop('orders.csv', 'order_id,sku\n2,S20\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1, rejected: 0 });

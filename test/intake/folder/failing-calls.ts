@@ -3,7 +3,10 @@ import { onTestFinished } from 'vitest';
 
 type Call = (path: unknown, ...rest: readonly unknown[]) => Promise<unknown>;
 
-/** Until the end of the test, the next call of `node:fs/promises` under this name, on such a path, fails like a bad disk. */
+/**
+ * Until the end of the test, the next call of `node:fs/promises` under this name, on such a path,
+ * fails like a bad disk.
+ */
 export function failNext(name: 'lstat' | 'open', path: RegExp): void {
   const require = createRequire(import.meta.url);
   const files: Record<string, Call> = require('node:fs/promises');

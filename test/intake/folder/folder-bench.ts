@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +20,10 @@ import { SkuFile } from '../../../src/storefronts/sku-file.ts';
 import { openStore } from '../../../src/store/store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
-/** A clock that a test moves; sleeping on it ends when it is moved far enough, or at once by the signal. */
+/**
+ * A clock that a test moves; sleeping on it ends when it is moved far enough, or at once by the
+ * signal.
+ */
 export class TestClock implements Clock {
   readonly bootId = 'test';
   #now = 1_800_000_000_000;
@@ -130,7 +141,8 @@ export class FolderBench {
   /** The only error report. */
   report(): Report {
     const names = this.names('rejected').filter((name) => name.endsWith('.error.json'));
-    if (names.length !== 1) throw new Error(`one report was expected, there are ${JSON.stringify(names)}`);
+    if (names.length !== 1)
+      throw new Error(`one report was expected, there are ${JSON.stringify(names)}`);
     return JSON.parse(readFileSync(join(this.config.rejected, names[0] ?? ''), 'utf8'));
   }
 

@@ -50,7 +50,10 @@ describe('a file of several batches of which every line is taken in exactly once
       await bench.restart();
     }
     await bench.intake.scanOnce();
-    expect(bench.report()).toMatchObject({ code: 'poison_file', next_step: expect.stringContaining('recognised') });
+    expect(bench.report()).toMatchObject({
+      code: 'poison_file',
+      next_step: expect.stringContaining('recognised'),
+    });
     expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
 
     // When it is sent again, the lines that were accepted before are recognised.

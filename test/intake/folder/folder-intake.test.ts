@@ -17,7 +17,12 @@ const giftCard = (orderId: string, quantity = 1) => ({
 const twoLines = (quantity: number) => ({
   order_id: '6001',
   currency: 'USD',
-  lines: ['1', '2'].map((line_id) => ({ line_id, type: 'gift_card_order', variant: 'gift-us-25', quantity })),
+  lines: ['1', '2'].map((line_id) => ({
+    line_id,
+    type: 'gift_card_order',
+    variant: 'gift-us-25',
+    quantity,
+  })),
 });
 
 describe('an order file that is dropped into the inbox', () => {
@@ -30,7 +35,11 @@ describe('an order file that is dropped into the inbox', () => {
       lines: { accepted: 2, known: 0, conflicts: 0, rejected: 0 },
     });
     expect(bench.archived()).toEqual([expect.stringMatching(/^[0-9A-Z]{26}__orders\.json$/)]);
-    expect([bench.names('inbox'), bench.names('work'), bench.names('rejected')]).toEqual([[], [], []]);
+    expect([bench.names('inbox'), bench.names('work'), bench.names('rejected')]).toEqual([
+      [],
+      [],
+      [],
+    ]);
     expect(bench.store.read.showOrder('folder', '1001')?.entries[0]).toMatchObject({
       state: 'pending',
       reference: expect.stringMatching(/^os-/),
@@ -44,16 +53,25 @@ describe('an order file that is dropped into the inbox', () => {
       `note,currency,quantity,days,iccid,plan,variant,type,line_id,order_id\r\nfor Ann,USD,2,7,,eu-daily,,esim_order,1,2001\r\n`,
     );
     expect(await bench.intake.scanOnce()).toMatchObject({ lines: { accepted: 1 } });
-    expect(bench.store.read.showOrder('folder', '2001')?.entries[0]).toMatchObject({ operation: 'esim_order' });
+    expect(bench.store.read.showOrder('folder', '2001')?.entries[0]).toMatchObject({
+      operation: 'esim_order',
+    });
   });
 
   it('may be NDJSON, and a line with a mistake is rejected while the others are accepted', async () => {
-    const bad = { ...giftCard('3002'), lines: [{ line_id: '1', type: 'gift_card_order', variant: 'x', quanity: 1 }] };
+    const bad = {
+      ...giftCard('3002'),
+      lines: [{ line_id: '1', type: 'gift_card_order', variant: 'x', quanity: 1 }],
+    };
     bench.drop(
       'orders.ndjson',
-      [giftCard('3001'), bad, giftCard('3003')].map((order) => JSON.stringify(order)).join('\n') + '\n',
+      [giftCard('3001'), bad, giftCard('3003')].map((order) => JSON.stringify(order)).join('\n') +
+        '\n',
     );
-    expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 2, rejected: 1 } });
+    expect(await bench.intake.scanOnce()).toMatchObject({
+      ingested: 1,
+      lines: { accepted: 2, rejected: 1 },
+    });
     expect(bench.report().lines).toEqual([
       expect.objectContaining({
         line: 2,
@@ -98,7 +116,10 @@ describe('an order file that is dropped into the inbox', () => {
   });
 
   it('that is damaged is rejected with a report, and nothing of it is bought', async () => {
-    bench.drop('orders.csv', `${csvHeader}\n1,1,gift_card_order,x,,,1,,USD\n2,1,gift_card_order,x,,,1`);
+    bench.drop(
+      'orders.csv',
+      `${csvHeader}\n1,1,gift_card_order,x,,,1,,USD\n2,1,gift_card_order,x,,,1`,
+    );
     expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 0, rejected: 1 });
     expect(bench.report()).toMatchObject({ code: 'truncated_tail', line: 3, file: 'orders.csv' });
     expect(bench.entryCount()).toBe(0);

@@ -19,11 +19,18 @@ afterEach(() => bench.close());
 const content = (file: number) =>
   `${csvHeader}\n${Array.from({ length: linesOfFile }, (_, line) => `order-${file},${line},gift_card_order,v,,,1,,USD\n`).join('')}`;
 
-/** Starts the intake in a process of its own; with a number, kills it that many batches after its start. */
+/**
+ * Starts the intake in a process of its own; with a number, kills it that many batches after its
+ * start.
+ */
 async function run(killAfter: number | null): Promise<'killed' | 'ended'> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'intake-child.ts'), bench.root], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'intake-child.ts'), bench.root],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   let batches = 0;
   child.stdout.on('data', (text: Buffer) => {
     batches += text.toString().split('accepted').length - 1;

@@ -43,7 +43,9 @@ describe('a file in the inbox', () => {
     };
     expect([await taken(0), await taken(1000)]).toEqual([0, 0]);
     appendFileSync(path, row('2'));
-    expect([await taken(1000), await taken(500), await taken(500), await taken(500)]).toEqual([0, 0, 0, 0]);
+    expect([await taken(1000), await taken(500), await taken(500), await taken(500)]).toEqual([
+      0, 0, 0, 0,
+    ]);
     expect(await taken(500)).toBe(1);
     expect(bench.entryCount()).toBe(2);
   });
@@ -63,7 +65,11 @@ describe('a file in the inbox', () => {
     bench.drop('orders.xlsx', 'PK');
     expect(await intake.scanOnce()).toMatchObject({ rejected: 1 });
     const hint = expect.stringContaining('Save a workbook as "CSV UTF-8"');
-    expect(bench.report()).toMatchObject({ code: 'unknown_extension', file: 'orders.xlsx', next_step: hint });
+    expect(bench.report()).toMatchObject({
+      code: 'unknown_extension',
+      file: 'orders.xlsx',
+      next_step: hint,
+    });
   });
 
   it('is rejected when it is a link or a pipe, and stays in the inbox when it is a folder', async () => {
@@ -93,7 +99,9 @@ describe('a file in the inbox', () => {
     }
     expect(await intake.scanOnce()).toMatchObject({ ingested: 5 });
     expect(bench.names('inbox')).toEqual([]);
-    expect(bench.archived().every((name) => /^[0-9A-Z]{26}__[A-Za-z0-9._-]{1,80}$/.test(name))).toBe(true);
+    expect(
+      bench.archived().every((name) => /^[0-9A-Z]{26}__[A-Za-z0-9._-]{1,80}$/.test(name)),
+    ).toBe(true);
   });
 
   it('is taken by exactly one of two workers that share the inbox', async () => {
@@ -150,13 +158,22 @@ describe('a file that is written to after it was taken', () => {
     bench.drop('orders.csv', csv('1', '2'));
     await writer.scanOnce();
     clock.advance(1000);
-    expect(await writer.scanOnce()).toMatchObject({ changed: 1, ingested: 0, lines: { accepted: 0 } });
+    expect(await writer.scanOnce()).toMatchObject({
+      changed: 1,
+      ingested: 0,
+      lines: { accepted: 0 },
+    });
     expect(bench.entryCount()).toBe(2);
     clock.advance(1000);
-    expect(await writer.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, known: 2 } });
+    expect(await writer.scanOnce()).toMatchObject({
+      ingested: 1,
+      lines: { accepted: 1, known: 2 },
+    });
     expect([bench.entryCount(), bench.names('work')]).toEqual([3, []]);
     expect(bench.archived()).toHaveLength(1);
-    expect(bench.log.filter(({ level, msg }) => level === 40 && msg.includes('written to after'))).toHaveLength(1);
+    expect(
+      bench.log.filter(({ level, msg }) => level === 40 && msg.includes('written to after')),
+    ).toHaveLength(1);
   });
 
   it('is also read again from the archive, for as long as a slow writer may pause', async () => {
@@ -165,13 +182,17 @@ describe('a file that is written to after it was taken', () => {
     await intake.scanOnce();
     clock.advance(1000);
     expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
-    const [archived = ''] = readdirSync(config.archive, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.csv'),
-    );
+    const [archived = ''] = readdirSync(config.archive, {
+      recursive: true,
+      encoding: 'utf8',
+    }).filter((name) => name.endsWith('.csv'));
     appendFileSync(join(config.archive, archived), row('2'));
     expect(await intake.scanOnce()).toMatchObject({ changed: 1, ingested: 0 });
     clock.advance(1000);
-    expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, known: 1 } });
+    expect(await intake.scanOnce()).toMatchObject({
+      ingested: 1,
+      lines: { accepted: 1, known: 1 },
+    });
     expect([bench.entryCount(), bench.archived().length, bench.names('work')]).toEqual([2, 1, []]);
   });
 });
@@ -218,7 +239,10 @@ describe('when a power loss put a file back into the inbox, and not its marker',
     bench.drop('orders.csv', csv('1'));
     writeFileSync(marker(idOf()), '');
     await bench.restart();
-    expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 0, known: 1 } });
+    expect(await bench.intake.scanOnce()).toMatchObject({
+      ingested: 1,
+      lines: { accepted: 0, known: 1 },
+    });
     expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
   });
 
@@ -226,7 +250,13 @@ describe('when a power loss put a file back into the inbox, and not its marker',
     const { intake } = await open({ ready: 'done_file' });
     await intake.stop();
     const id = '01HZZZZZZZZZZZZZZZZZZZZZZZ';
-    await bench.store.intake.files.begin({ id, name: 'orders.csv', folder: 'folder', sizeBytes: 1, nowMs: 1000 });
+    await bench.store.intake.files.begin({
+      id,
+      name: 'orders.csv',
+      folder: 'folder',
+      sizeBytes: 1,
+      nowMs: 1000,
+    });
     bench.drop('orders.csv', csv('1'));
     writeFileSync(marker(id), '');
     await bench.restart();
@@ -336,7 +366,10 @@ describe('when the folders fail', () => {
     // After its rename the file is in the work folder, and the folder of the day cannot be synced.
     failNext('open', new RegExp(`${day}$`));
     expect(await intake.scanOnce()).toMatchObject({ changed: 0 });
-    expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, known: 1 } });
+    expect(await intake.scanOnce()).toMatchObject({
+      ingested: 1,
+      lines: { accepted: 1, known: 1 },
+    });
     expect([bench.entryCount(), bench.names('work')]).toEqual([2, []]);
   });
 
@@ -373,7 +406,10 @@ describe('when the folders fail', () => {
     expect(intake.status().degraded).toContain('orders.csv');
     mkdirSync(config.rejected);
     clock.advance(60_000);
-    expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, rejected: 1 } });
+    expect(await intake.scanOnce()).toMatchObject({
+      ingested: 1,
+      lines: { accepted: 1, rejected: 1 },
+    });
     expect(bench.report().lines).toHaveLength(1);
     expect(bench.entryCount()).toBe(1);
     expect([bench.names('work'), intake.status().degraded]).toEqual([[], null]);

@@ -32,7 +32,10 @@ describe('an order file that is a hard link', () => {
     const reports = bench.names('rejected').filter((name) => name.endsWith('.error.json'));
     expect(reports).toHaveLength(1);
     const report = readFileSync(join(bench.config.rejected, reports[0] ?? ''), 'utf8');
-    expect(JSON.parse(report)).toMatchObject({ code: 'hard_link', message: expect.stringContaining('2 names') });
+    expect(JSON.parse(report)).toMatchObject({
+      code: 'hard_link',
+      message: expect.stringContaining('2 names'),
+    });
     expect(report + JSON.stringify(bench.log)).not.toContain('never-shown-token');
   });
 
@@ -47,15 +50,18 @@ describe('an order file that is a hard link', () => {
 });
 
 describe('a folder of order files that is a link', () => {
-  it.each(['inbox', 'work', 'archive', 'rejected'] as const)('is refused at the start: %s', async (name) => {
-    const elsewhere = join(bench.root, 'elsewhere');
-    mkdirSync(elsewhere);
-    symlinkSync(elsewhere, bench.config[name]);
-    await expect(bench.intake.start()).rejects.toMatchObject({
-      code: 'FOLDER_UNUSABLE',
-      message: `${bench.config[name]} is not a folder: it is a link, or something else`,
-    });
-  });
+  it.each(['inbox', 'work', 'archive', 'rejected'] as const)(
+    'is refused at the start: %s',
+    async (name) => {
+      const elsewhere = join(bench.root, 'elsewhere');
+      mkdirSync(elsewhere);
+      symlinkSync(elsewhere, bench.config[name]);
+      await expect(bench.intake.start()).rejects.toMatchObject({
+        code: 'FOLDER_UNUSABLE',
+        message: `${bench.config[name]} is not a folder: it is a link, or something else`,
+      });
+    },
+  );
 
   it('gets no report while it runs: the file waits until the folder is back', async () => {
     await bench.intake.scanOnce();

@@ -20,13 +20,14 @@ it(`${many} files that are dropped at once are each taken once`, {
     writeFileSync(join(bench.config.inbox, name), `${csvHeader}\n${row}\n`);
   }
   let taken = 0;
-  for (let scans = 0; taken < many && scans <= many; scans += 1) taken += (await bench.intake.scanOnce()).ingested;
-  expect([taken, bench.entryCount(), bench.names('inbox').length, bench.names('work').length]).toEqual([
-    many,
-    many,
-    0,
-    0,
-  ]);
+  for (let scans = 0; taken < many && scans <= many; scans += 1)
+    taken += (await bench.intake.scanOnce()).ingested;
+  expect([
+    taken,
+    bench.entryCount(),
+    bench.names('inbox').length,
+    bench.names('work').length,
+  ]).toEqual([many, many, 0, 0]);
   const archived = bench.archived().map((name) => name.replace(/^[^_]*__/, ''));
   expect(archived.toSorted()).toEqual(names);
 });

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -15,11 +24,15 @@ beforeEach(() => {
 });
 
 const folders = () => {
-  const [inbox, work, archive, rejected] = ['inbox', 'work', 'archive', 'rejected'].map((name) => join(place, name));
+  const [inbox, work, archive, rejected] = ['inbox', 'work', 'archive', 'rejected'].map((name) =>
+    join(place, name),
+  );
   return { inbox: inbox ?? '', work: work ?? '', archive: archive ?? '', rejected: rejected ?? '' };
 };
-const check = (gid: number | null) => checkFolders({ ...folderSettings, ...folders(), gid }, 'a-test');
-const modes = () => Object.values(folders()).map((path) => (statSync(path).mode & 0o7777).toString(8));
+const check = (gid: number | null) =>
+  checkFolders({ ...folderSettings, ...folders(), gid }, 'a-test');
+const modes = () =>
+  Object.values(folders()).map((path) => (statSync(path).mode & 0o7777).toString(8));
 
 describe('the folders of the intake', () => {
   it('are closed to others without a group', async () => {
@@ -34,21 +47,24 @@ describe('the folders of the intake', () => {
   });
 
   // The user of the WordPress image.
-  it.skipIf(process.getuid?.() !== 0)('take a file of another user of the group, as root only', async () => {
-    const drop = () =>
-      spawnSync('sh', ['-c', 'umask 027; echo {} > .a.tmp && mv .a.tmp a.json'], {
-        cwd: folders().inbox,
-        uid: 33,
-        gid: 33,
-      }).status;
-    await check(null);
-    expect(drop()).not.toBe(0);
-    await check(33);
-    expect(drop()).toBe(0);
-    expect(readdirSync(folders().inbox)).toEqual(['a.json']);
-    writeFileSync(join(folders().work, 'secret'), '');
-    const look = spawnSync('ls', [folders().work], { uid: 33, gid: 33 });
-    expect(look.status).not.toBe(0);
-    expect(existsSync(folders().archive)).toBe(true);
-  });
+  it.skipIf(process.getuid?.() !== 0)(
+    'take a file of another user of the group, as root only',
+    async () => {
+      const drop = () =>
+        spawnSync('sh', ['-c', 'umask 027; echo {} > .a.tmp && mv .a.tmp a.json'], {
+          cwd: folders().inbox,
+          uid: 33,
+          gid: 33,
+        }).status;
+      await check(null);
+      expect(drop()).not.toBe(0);
+      await check(33);
+      expect(drop()).toBe(0);
+      expect(readdirSync(folders().inbox)).toEqual(['a.json']);
+      writeFileSync(join(folders().work, 'secret'), '');
+      const look = spawnSync('ls', [folders().work], { uid: 33, gid: 33 });
+      expect(look.status).not.toBe(0);
+      expect(existsSync(folders().archive)).toBe(true);
+    },
+  );
 });

@@ -31,7 +31,12 @@ const order = (id: string) =>
 const header = 'order_id,variant,currency,note\n';
 
 /** What an uploader has written before a pause, and what it writes then. */
-const parts: readonly (readonly [what: string, name: string, first: string | Buffer, rest: string | Buffer])[] = [
+const parts: readonly (readonly [
+  what: string,
+  name: string,
+  first: string | Buffer,
+  rest: string | Buffer,
+])[] = [
   ['nothing', 'a.csv', '', `${header}1,v,USD,n\n`],
   ['nothing of JSON', 'a.json', '', order('1')],
   ['a blank line', 'a.csv', '\n', `${header}1,v,USD,n\n`],
@@ -54,33 +59,47 @@ const parts: readonly (readonly [what: string, name: string, first: string | Buf
   ['JSON up to an exponent', 'a.json', '[1e', `1,${order('1')}]`],
   ['JSON up to the middle of an escape', 'a.json', '["\\', `n",${order('1')}]`],
   ['an empty list so far', 'a.json', '[', `${order('1')}]`],
-  ['NDJSON up to the middle of a line', 'a.ndjson', `${order('0')}\n{"order`, `_id":"1"${order('1').slice(15)}\n`],
+  [
+    'NDJSON up to the middle of a line',
+    'a.ndjson',
+    `${order('0')}\n{"order`,
+    `_id":"1"${order('1').slice(15)}\n`,
+  ],
   ['no line of NDJSON', 'a.ndjson', '\n', order('1')],
 ];
 
 describe('a file whose uploader pauses in the middle', () => {
-  it.each(parts)('stays in the inbox, and is read when it is complete: %s', async (_, name, first, rest) => {
-    await open();
-    const uploader = await openFile(path(name), 'w');
-    await uploader.write(Buffer.from(first));
-    await scanAfter(2000);
-    for (const ms of [2000, minute, 8 * minute]) {
-      expect(await scanAfter(ms)).toMatchObject({ ingested: 0, rejected: 0, waiting: 1 });
-      expect([bench.names('inbox'), bench.names('work'), bench.names('rejected')]).toEqual([[name], [], []]);
-    }
-    expect([bench.entryCount(), refused()]).toEqual([0, []]);
-    await uploader.write(Buffer.from(rest));
-    await uploader.close();
-    expect(await scanAfter(2000)).toMatchObject({ ingested: 1, rejected: 0 });
-    expect(orders()).toContain('1');
-    expect([bench.names('inbox'), bench.names('work'), refused()]).toEqual([[], [], []]);
-  });
+  it.each(parts)(
+    'stays in the inbox, and is read when it is complete: %s',
+    async (_, name, first, rest) => {
+      await open();
+      const uploader = await openFile(path(name), 'w');
+      await uploader.write(Buffer.from(first));
+      await scanAfter(2000);
+      for (const ms of [2000, minute, 8 * minute]) {
+        expect(await scanAfter(ms)).toMatchObject({ ingested: 0, rejected: 0, waiting: 1 });
+        expect([bench.names('inbox'), bench.names('work'), bench.names('rejected')]).toEqual([
+          [name],
+          [],
+          [],
+        ]);
+      }
+      expect([bench.entryCount(), refused()]).toEqual([0, []]);
+      await uploader.write(Buffer.from(rest));
+      await uploader.close();
+      expect(await scanAfter(2000)).toMatchObject({ ingested: 1, rejected: 0 });
+      expect(orders()).toContain('1');
+      expect([bench.names('inbox'), bench.names('work'), refused()]).toEqual([[], [], []]);
+    },
+  );
 
   it('is rejected with a report when nothing more came for ten minutes', async () => {
     await open();
     writeFileSync(path('a.csv'), `${header}1,v,USD`);
     expect(await scanAfter(2000)).toMatchObject({ rejected: 0, unfinished: 1 });
-    expect(bench.log.filter(({ level, msg }) => level === 40 && msg.includes('order file unfinished'))).toHaveLength(1);
+    expect(
+      bench.log.filter(({ level, msg }) => level === 40 && msg.includes('order file unfinished')),
+    ).toHaveLength(1);
     expect(await scanAfter(9 * minute)).toMatchObject({ rejected: 0, unfinished: 0, waiting: 1 });
     expect(await scanAfter(minute)).toMatchObject({ rejected: 1 });
     expect(bench.report().code).toBe('truncated_tail');
@@ -131,13 +150,25 @@ describe('a file whose uploader pauses in the middle', () => {
       // The worker ends after it has claimed the file, and again while it puts it back.
       const claimed = '01HZZZZZZZZZZZZZZZZZZZZZZZ';
       const work = join(bench.config.work, `${claimed}__a.csv`);
-      await bench.store.intake.files.begin({ id: claimed, name, folder: bench.config.name, sizeBytes: 1, nowMs: 1000 });
+      await bench.store.intake.files.begin({
+        id: claimed,
+        name,
+        folder: bench.config.name,
+        sizeBytes: 1,
+        nowMs: 1000,
+      });
       renameSync(path(name), work);
       expect(await bench.intake.scanOnce()).toMatchObject({ unfinished: 1 });
       expect([bench.names('inbox'), bench.names('work')]).toEqual([[name], []]);
       await bench.restart();
       const other = '01HZZZZZZZZZZZZZZZZZZZZZZY';
-      await bench.store.intake.files.begin({ id: other, name, folder: bench.config.name, sizeBytes: 1, nowMs: 1000 });
+      await bench.store.intake.files.begin({
+        id: other,
+        name,
+        folder: bench.config.name,
+        sizeBytes: 1,
+        nowMs: 1000,
+      });
       linkSync(path(name), work.replace(claimed, other));
       expect(await bench.intake.scanOnce()).toMatchObject({ unfinished: 1, rejected: 0 });
       expect([bench.names('inbox'), bench.names('work')]).toEqual([[name], []]);

@@ -6,8 +6,10 @@ import { startIntake } from './running-intake.ts';
 import { startShops } from '../../storefronts/storefront-shops.ts';
 
 const sandbox = minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox');
-const webhook = (yaml: string): string => `${sandbox}intake:\n  webhook: { listen: "127.0.0.1:0", ${yaml} }\n`;
-const token = (name: string, value: string, more = ''): string => `{ name: ${name}, value: "${value}"${more} }`;
+const webhook = (yaml: string): string =>
+  `${sandbox}intake:\n  webhook: { listen: "127.0.0.1:0", ${yaml} }\n`;
+const token = (name: string, value: string, more = ''): string =>
+  `{ name: ${name}, value: "${value}"${more} }`;
 const good = 'a-token-that-is-long';
 
 describe('the configuration of the HTTP intake', () => {
@@ -16,14 +18,20 @@ describe('the configuration of the HTTP intake', () => {
     const { config } = load(webhook(`tokens: [${token('shop', good, ', sources: [shop1]')}]`));
     expect(config.intake.webhook).toMatchObject({
       listen: { host: '127.0.0.1', port: 0 },
-      tokens: [{ name: 'shop', secrets: [good], scopes: ['post', 'read', 'cancel'], sources: ['shop1'] }],
+      tokens: [
+        { name: 'shop', secrets: [good], scopes: ['post', 'read', 'cancel'], sources: ['shop1'] },
+      ],
       limits: { bodyBytes: 1_048_576, batchLines: 1000 },
     });
   });
 
   it.each([
     ['accepts no caller', 'limits: {}', 'accepts no caller: set at least one of tokens'],
-    ['has a token that can be guessed', `tokens: [${token('a', 'short')}]`, 'must have at least 16 characters'],
+    [
+      'has a token that can be guessed',
+      `tokens: [${token('a', 'short')}]`,
+      'must have at least 16 characters',
+    ],
     [
       'has one token for two callers',
       `tokens: [${token('a', good)}, ${token('b', good)}]`,
@@ -44,7 +52,11 @@ describe('the configuration of the HTTP intake', () => {
       'standard_webhooks: [{ name: a, secret: "whsec_c2hvcnQ=" }]',
       'must be whsec_ and base64',
     ],
-    ['has a shop without a secret', 'shopify: [{ shop: a, secrets: [], sku_map: x }]', 'must be a list of at least 1'],
+    [
+      'has a shop without a secret',
+      'shopify: [{ shop: a, secrets: [], sku_map: x }]',
+      'must be a list of at least 1',
+    ],
     [
       'has two shops with the same source',
       `woocommerce: [{ shop: a, sku_map: x, secrets: [{ value: "${good}" }] }], shopify: [{ shop: a, sku_map: x, secrets: [{ value: "${good}2" }] }]`,
@@ -73,7 +85,9 @@ describe('a start of the HTTP intake that fails', () => {
     await once(other, 'listening');
     const address = other.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    await expect(startIntake({ config: { listen: { host: '127.0.0.1', port } } })).rejects.toMatchObject({
+    await expect(
+      startIntake({ config: { listen: { host: '127.0.0.1', port } } }),
+    ).rejects.toMatchObject({
       code: 'LISTEN_FAILED',
       hint: expect.stringContaining('intake.webhook.listen'),
     });
@@ -82,6 +96,9 @@ describe('a start of the HTTP intake that fails', () => {
 
   it('names the reason why a SKU map cannot be read', async () => {
     const started = startShops({ woo: { skuMap: '/nowhere/skus.yaml' } });
-    await expect(started).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('ENOENT') });
+    await expect(started).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('ENOENT'),
+    });
   });
 });

@@ -16,10 +16,18 @@ describe('the documents of the HTTP intake', () => {
     const source = JSON.stringify(document);
     expect(new OpenApiDocument(document).mistakes()).toEqual([]);
     expect(source).not.toContain('__shared');
-    const renamed = JSON.parse(source.replace('"operationId":"getOrder"', '"operationId":"postOrders"'));
+    const renamed = JSON.parse(
+      source.replace('"operationId":"getOrder"', '"operationId":"postOrders"'),
+    );
     expect(new OpenApiDocument(renamed).mistakes()).toEqual(['two are called postOrders']);
     const path = '/v1/orders/a/b';
-    const wrong = { method: 'GET', path, status: 200, contentType: 'application/json', answer: { source: 'a' } };
+    const wrong = {
+      method: 'GET',
+      path,
+      status: 200,
+      contentType: 'application/json',
+      answer: { source: 'a' },
+    };
     expect(new OpenApiDocument(document).violations(wrong).join()).toContain('order_id');
   });
 
@@ -27,7 +35,10 @@ describe('the documents of the HTTP intake', () => {
     expect(orderSchema.safeParse(order()).success).toBe(true);
     const path = join(import.meta.dirname, '../../../src/intake/http/openapi.yaml');
     if (process.env['UPDATE_DOCS'] === '1')
-      writeFileSync(path, stringify(openApiDocument(), { aliasDuplicateObjects: false, lineWidth: 120 }));
+      writeFileSync(
+        path,
+        stringify(openApiDocument(), { aliasDuplicateObjects: false, lineWidth: 120 }),
+      );
     expect(parse(readFileSync(path, 'utf8'))).toEqual(openApiDocument());
   });
 

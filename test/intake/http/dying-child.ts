@@ -5,8 +5,8 @@ import { openStore } from '../../../src/store/store.ts';
 import { limits, token } from './running-intake-config.ts';
 
 /**
- * The HTTP intake in a process that dies: `commit` right after the order is on disk and before the answer, `before`
- * right before the commit, `never` not at all. Prints its address.
+ * The HTTP intake in a process that dies: `commit` right after the order is on disk and before the
+ * answer, `before` right before the commit, `never` not at all. Prints its address.
  */
 const [path = '', dies = 'never'] = process.argv.slice(2);
 const store = openStore({

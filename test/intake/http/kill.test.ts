@@ -17,7 +17,10 @@ const headers = { authorization: `Bearer ${token}`, 'content-type': 'application
 const [line] = order().lines;
 
 /** Posts an order; null when the other side died instead of answering. */
-async function post(address: string, body: unknown): Promise<{ status: number; text: string } | null> {
+async function post(
+  address: string,
+  body: unknown,
+): Promise<{ status: number; text: string } | null> {
   try {
     const response = await fetch(`http://${address}/v1/orders`, {
       method: 'POST',
@@ -30,7 +33,10 @@ async function post(address: string, body: unknown): Promise<{ status: number; t
   }
 }
 
-async function startChild(path: string, dies: string): Promise<{ child: ChildProcess; address: string }> {
+async function startChild(
+  path: string,
+  dies: string,
+): Promise<{ child: ChildProcess; address: string }> {
   const child = spawn(process.execPath, ['test/intake/http/dying-child.ts', path, dies], {
     cwd: projectRoot,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -61,7 +67,9 @@ describe('a process that dies around the commit of an order', () => {
         const answers = await Promise.all(Array.from({ length: 3 }, () => post(address, body)));
         // An order that was on disk is known; any other is accepted now, once.
         const expected = dies === 'commit' ? [200, 200, 200] : [200, 200, 202];
-        expect(answers.map((answer) => answer?.status ?? 0).toSorted((a, b) => a - b)).toEqual(expected);
+        expect(answers.map((answer) => answer?.status ?? 0).toSorted((a, b) => a - b)).toEqual(
+          expected,
+        );
       }
       child.kill('SIGKILL');
       await once(child, 'exit');
@@ -109,7 +117,8 @@ describe('a worker that is killed while it receives orders over HTTP', () => {
       if (kill < 4) continue;
       const all = await post(address, { orders });
       expect(all?.status).toBe(200);
-      while (installation.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length > 0) await delay(50);
+      while (installation.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length > 0)
+        await delay(50);
       const settled = await fetch(`http://${address}/v1/orders/shop1/w59`, { headers });
       expect(await settled.json()).toMatchObject({ state: 'completed', sandbox: true });
       expect(await worker.end('SIGTERM')).toBe(0);
@@ -124,7 +133,9 @@ describe('a worker that is killed while it receives orders over HTTP', () => {
   });
 
   it('reports its webhook as healthy, and stops when it is asked to', async () => {
-    installation = await Installation.open({ webhook: { tokens: [{ name: 'shop1', value: token }] } });
+    installation = await Installation.open({
+      webhook: { tokens: [{ name: 'shop1', value: token }] },
+    });
     const worker = installation.start();
     const started = await worker.started();
     const health = await fetch(`http://${String(started['admin'])}/healthz`);

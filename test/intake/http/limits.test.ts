@@ -22,7 +22,10 @@ async function heard(socket: Socket): Promise<string> {
   return text;
 }
 
-/** Resolves when the intake has read what was written before: it has answered what was sent later, on other connections. */
+/**
+ * Resolves when the intake has read what was written before: it has answered what was sent later,
+ * on other connections.
+ */
 async function arrived(running: RunningIntake): Promise<void> {
   for (let asked = 0; asked < 10; asked += 1) await running.call('GET', '/openapi.json');
 }
@@ -56,7 +59,12 @@ describe('the limit on a body', () => {
 
   it('is 1 MiB, which is enough for a thousand long lines', async () => {
     const { post } = await startIntake();
-    const line = { type: 'gift_card_order', variant: 'v'.repeat(128), quantity: 1, extra: { note: 'n'.repeat(700) } };
+    const line = {
+      type: 'gift_card_order',
+      variant: 'v'.repeat(128),
+      quantity: 1,
+      extra: { note: 'n'.repeat(700) },
+    };
     const lines = Array.from({ length: 1000 }, (_, index) => ({ ...line, line_id: String(index) }));
     expect(JSON.stringify(order({ lines })).length).toBeGreaterThan(900_000);
     expect((await post(order({ lines }))).status).toBe(202);
@@ -105,7 +113,9 @@ describe('a slow or greedy client', () => {
     const [oldest, ...others] = sockets.map((socket) => heard(socket));
     expect((await running.post(order())).status).toBe(202);
     expect(await oldest).toBe('');
-    expect(running.intake.details()).toMatchObject({ refused: { connections: expect.any(Number) } });
+    expect(running.intake.details()).toMatchObject({
+      refused: { connections: expect.any(Number) },
+    });
     for (const socket of sockets) socket.destroy();
     await Promise.all(others);
   });
@@ -130,8 +140,14 @@ describe('the rate limit of a caller', () => {
     expect((await post(order())).status).toBe(202);
     expect((await post(order())).status).toBe(200);
     const limited = await post(order());
-    expect([limited.status, limited.json.code, limited.headers.get('retry-after')]).toEqual([429, 'rate_limited', '1']);
-    const other = await call('GET', '/v1/orders/shop2/1', { authorization: 'Bearer token-of-shop-two-002' });
+    expect([limited.status, limited.json.code, limited.headers.get('retry-after')]).toEqual([
+      429,
+      'rate_limited',
+      '1',
+    ]);
+    const other = await call('GET', '/v1/orders/shop2/1', {
+      authorization: 'Bearer token-of-shop-two-002',
+    });
     expect(other.status).toBe(404);
     await delay(1100);
     expect((await post(order())).status).toBe(200);
@@ -140,7 +156,12 @@ describe('the rate limit of a caller', () => {
   it('is not used up by requests with a wrong secret', async () => {
     const { post, call } = await startIntake({ limits: { requestsPerMinute: 60, burst: 1 } });
     const json = { 'content-type': 'application/json' };
-    const forged = { ...json, 'webhook-id': 'new', 'webhook-timestamp': '1', 'webhook-signature': `v1,${whsec}` };
+    const forged = {
+      ...json,
+      'webhook-id': 'new',
+      'webhook-timestamp': '1',
+      'webhook-signature': `v1,${whsec}`,
+    };
     for (let time = 0; time < 5; time += 1) {
       expect((await call('POST', '/v1/orders', forged, '{}')).status).toBe(401);
       expect((await post(order(), { authorization: 'Bearer wrong-wrong-wrong' })).status).toBe(401);
@@ -177,7 +198,9 @@ describe('requests that arrive together', () => {
   it('make one entry when they are fifty copies of one, and all get the same references', async () => {
     const { post, outbox } = await startIntake();
     const [line] = order().lines;
-    const answers = await Promise.all(Array.from({ length: 50 }, () => post(order({ lines: [line] }))));
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => post(order({ lines: [line] }))),
+    );
     expect(countedBy(answers)).toEqual({ 200: 49, 202: 1 });
     expect(new Set(answers.map((answer) => JSON.stringify(answer.json.lines))).size).toBe(1);
     expect(outbox.store.read.counts().pending).toBe(1);
@@ -192,12 +215,19 @@ describe('requests that arrive together', () => {
       await disk.promise;
       return accept(requests);
     };
-    const posts = Array.from({ length: 10 }, (_, index) => running.post(order({ order_id: `q${index}` })));
+    const posts = Array.from({ length: 10 }, (_, index) =>
+      running.post(order({ order_id: `q${index}` })),
+    );
     const refused: Answer[] = [];
-    for (const post of posts) void post.then((answer) => answer.status === 503 && refused.push(answer));
+    for (const post of posts)
+      void post.then((answer) => answer.status === 503 && refused.push(answer));
     while (refused.length < 6) await delay(5);
     const [first] = refused;
-    expect([first?.status, first?.json.code, first?.headers.get('retry-after')]).toEqual([503, 'overloaded', '1']);
+    expect([first?.status, first?.json.code, first?.headers.get('retry-after')]).toEqual([
+      503,
+      'overloaded',
+      '1',
+    ]);
     expect(running.intake.health()).toBe('warn');
     disk.resolve();
     expect(countedBy(await Promise.all(posts))).toEqual({ 202: 4, 503: 6 });
@@ -207,16 +237,33 @@ describe('requests that arrive together', () => {
   it('are accepted when another one of the same commit fails', async () => {
     const running = await startIntake();
     const { store } = running.outbox;
-    const line = { ...order(), source: 'shop1', orderId: 'bad', lineId: '1', operation: 'gift_card_order' as const };
-    const rest = { variant: 'v', plan: null, iccid: null, quantity: 1, days: null, currency: 'USD', notAfterMs: null };
+    const line = {
+      ...order(),
+      source: 'shop1',
+      orderId: 'bad',
+      lineId: '1',
+      operation: 'gift_card_order' as const,
+    };
+    const rest = {
+      variant: 'v',
+      plan: null,
+      iccid: null,
+      quantity: 1,
+      days: null,
+      currency: 'USD',
+      notAfterMs: null,
+    };
     const good = { ...line, ...rest, metadata: {}, extra: {}, lineNumber: null };
     const [bad, other] = await store.intake.acceptRequests([
-      // The database refuses a source that is too long, after the first line of the request was inserted.
+      // The database refuses a source that is too long, after the first line of the request was
+      // inserted.
       { nowMs: 1, lines: [good, { ...good, lineId: '2', source: 's'.repeat(65) }] },
       { nowMs: 1, lines: [{ ...good, orderId: 'good' }] },
     ]);
     expect([bad?.kind, other?.kind]).toEqual(['failed', 'accepted']);
-    expect(store.read.listOrders({ limit: 10 }).map((summary) => summary.orderId)).toEqual(['good']);
+    expect(store.read.listOrders({ limit: 10 }).map((summary) => summary.orderId)).toEqual([
+      'good',
+    ]);
   });
 
   it('are answered 503 when the disk cannot be written, and the intake reports its failure', async () => {
@@ -264,7 +311,11 @@ describe('a stop of the intake', () => {
 });
 
 describe('the memory of bodies', () => {
-  const unsigned = { 'webhook-id': 'msg_1', 'webhook-timestamp': '1', 'webhook-signature': 'v1,AAAA' };
+  const unsigned = {
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': '1',
+    'webhook-signature': 'v1,AAAA',
+  };
 
   const unsignedHead = (length: number): string => {
     const signature = Object.entries(unsigned).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -272,7 +323,10 @@ describe('the memory of bodies', () => {
     return `${post}Content-Type: application/json\r\n${signature.join('')}Content-Length: ${length}\r\n\r\n`;
   };
 
-  /** Sends a body of this length but for its last bytes. Resolves to what follows: an answer, or '' at the end. */
+  /**
+   * Sends a body of this length but for its last bytes. Resolves to what follows: an answer, or ''
+   * at the end.
+   */
   const hold = async (running: RunningIntake, bytes: number, localAddress?: string) => {
     const socket = dial(running, localAddress);
     const answered = heard(socket);
@@ -287,22 +341,30 @@ describe('the memory of bodies', () => {
     const oldest = await hold(running, 40_000);
     const younger = await hold(running, 40_000);
     const headers = { 'content-type': 'application/json', ...unsigned };
-    expect((await running.call('POST', '/v1/orders', headers, ' '.repeat(60_000))).status).toBe(401);
+    expect((await running.call('POST', '/v1/orders', headers, ' '.repeat(60_000))).status).toBe(
+      401,
+    );
     expect(await oldest.answered).toMatch(/ 503 [^]*retry-after: 1\r\n[^]*"code":"overloaded"/);
     expect(running.intake.health()).toBe('warn');
     expect(running.intake.details()).toEqual({ refused: { unverified_bytes: 1 } });
     younger.finish();
     expect(await younger.answered).toContain('401 Unauthorized');
     // What gave way is free again.
-    expect((await running.call('POST', '/v1/orders', headers, ' '.repeat(99_000))).status).toBe(401);
+    expect((await running.call('POST', '/v1/orders', headers, ' '.repeat(99_000))).status).toBe(
+      401,
+    );
   });
 
   it('is taken from the largest body, so strangers keep out no order of the usual size', async () => {
     const running = await startIntake({ limits: { unverifiedBytes: 100_000 } });
     const usual = await hold(running, 20_000);
-    const large = [await hold(running, 50_000, '127.0.0.2'), await hold(running, 60_000, '127.0.0.3')];
+    const large = [
+      await hold(running, 50_000, '127.0.0.2'),
+      await hold(running, 60_000, '127.0.0.3'),
+    ];
     // Each is larger than what is left beside the ones before it.
-    for (let host = 4; host < 8; host += 1) large.push(await hold(running, 70_000, `127.0.0.${host}`));
+    for (let host = 4; host < 8; host += 1)
+      large.push(await hold(running, 70_000, `127.0.0.${host}`));
     for (const { answered } of large.slice(0, -1)) expect(await answered).toContain(' 503 ');
     usual.finish();
     expect(await usual.answered).toContain('401 Unauthorized');
@@ -339,7 +401,8 @@ describe('the memory of bodies', () => {
 
   it('is given back by each body, however its request ends', async () => {
     const running = await startIntake({ limits: { verifiedBytes: 200_000, bodyBytes: 150_000 } });
-    const big = (id: number) => order({ order_id: `o-${id}`, metadata: { note: 'x'.repeat(3000) } });
+    const big = (id: number) =>
+      order({ order_id: `o-${id}`, metadata: { note: 'x'.repeat(3000) } });
     for (let id = 0; id < 20; id += 1)
       expect((await running.post([big(id), ...Array(20).fill('x'.repeat(4000))])).status).toBe(422);
     for (let id = 0; id < 5; id += 1) {
@@ -371,7 +434,9 @@ describe('a body in parts of a few bytes', () => {
     const text = JSON.stringify(order());
     const parts = text.split('').map((letter) => `1\r\n${letter}\r\n`);
     expect(parts.length).toBeLessThan(1000);
-    socket.write(`${head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${parts.join('')}0\r\n\r\n`);
+    socket.write(
+      `${head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${parts.join('')}0\r\n\r\n`,
+    );
     expect(await heard(socket)).toContain('202 Accepted');
   });
 });
@@ -379,7 +444,8 @@ describe('a body in parts of a few bytes', () => {
 describe('the rate of a caller', () => {
   it('counts 64 KiB and 50 lines as one request', async () => {
     const line = { type: 'gift_card_order', variant: 'steam-10', quantity: 1 };
-    const lines = (count: number) => Array.from({ length: count }, (_, index) => ({ ...line, line_id: String(index) }));
+    const lines = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ ...line, line_id: String(index) }));
     const byLines = await startIntake({ limits: { requestsPerMinute: 1, burst: 10 } });
     expect((await byLines.post(order({ order_id: 'long', lines: lines(401) }))).status).toBe(202);
     expect((await byLines.post(order())).status).toBe(202);
@@ -395,7 +461,8 @@ describe('the rate of a caller', () => {
 describe('the names of an object', () => {
   it('are limited: a list of sixty thousand unknown fields helps nobody', async () => {
     const running = await startIntake();
-    const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
+    const names = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
     const many = await running.post(names(60_000));
     expect([many.status, many.json.detail]).toEqual([
       400,

@@ -1,6 +1,10 @@
 import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it } from 'vitest';
-import { acknowledgementSchema, problemSchema, resultSchema } from '../../support/intake-openapi.ts';
+import {
+  acknowledgementSchema,
+  problemSchema,
+  resultSchema,
+} from '../../support/intake-openapi.ts';
 import { close, fulfilled } from '../../support/outbox.ts';
 import { order, startIntake } from './running-intake.ts';
 import { boundToken, token } from './running-intake-config.ts';
@@ -23,7 +27,9 @@ describe('posting an order', () => {
     expect(answer.headers.get('location')).toBe('/v1/orders/shop1/1001');
     expect(answer.headers.get('cache-control')).toBe('no-store');
     const stored = outbox.store.read.showOrder('shop1', '1001')?.entries;
-    expect(answer.json.lines).toEqual(stored?.map(({ lineId, reference }) => ({ line_id: lineId, reference })));
+    expect(answer.json.lines).toEqual(
+      stored?.map(({ lineId, reference }) => ({ line_id: lineId, reference })),
+    );
     expect(notifications()).toBe(1);
   });
 
@@ -31,7 +37,11 @@ describe('posting an order', () => {
     const { post, outbox, notifications } = await startIntake();
     const first = await post(order());
     // Deadline, metadata and the order of keys do not change what is bought.
-    const again = await post({ ...order(), metadata: { note: 'again' }, not_after: '2099-01-01T00:00:00Z' });
+    const again = await post({
+      ...order(),
+      metadata: { note: 'again' },
+      not_after: '2099-01-01T00:00:00Z',
+    });
     expect(again.status).toBe(200);
     expect(again.json).toEqual({ ...first.json, status: 'known' });
     expect(outbox.store.read.counts().pending).toBe(2);
@@ -93,12 +103,9 @@ describe('posting an order', () => {
       }),
     );
     expect(renumbered.status).toBe(409);
-    expect(renumbered.json.conflicts[0].lines.map((line: { line_id: string }) => line.line_id)).toEqual([
-      '1',
-      '2',
-      'a',
-      'b',
-    ]);
+    expect(
+      renumbered.json.conflicts[0].lines.map((line: { line_id: string }) => line.line_id),
+    ).toEqual(['1', '2', 'a', 'b']);
     expect((await post(order({ lines: [gift] }))).status).toBe(409);
     expect(outbox.store.read.counts().pending).toBe(2);
   });
@@ -112,7 +119,11 @@ describe('posting an order', () => {
     // One of them is new, so the status is 202.
     const more = await post({ orders });
     expect(more.status).toBe(202);
-    expect(more.json.orders.map((one: { status: string }) => one.status)).toEqual(['known', 'known', 'accepted']);
+    expect(more.json.orders.map((one: { status: string }) => one.status)).toEqual([
+      'known',
+      'known',
+      'accepted',
+    ]);
     expect((await post({ orders })).status).toBe(200);
     expect(outbox.store.read.counts().pending).toBe(6);
   });
@@ -129,7 +140,9 @@ describe('posting an order', () => {
     const { post } = await startIntake();
     const { source: _, ...nobodys } = order();
     expect((await post(nobodys)).json.source).toBe('webhook');
-    expect((await post(nobodys, { authorization: `Bearer ${boundToken}` })).json.source).toBe('shop2');
+    expect((await post(nobodys, { authorization: `Bearer ${boundToken}` })).json.source).toBe(
+      'shop2',
+    );
   });
 
   it.each([
@@ -162,9 +175,14 @@ describe('reading an order', () => {
     await post(order());
     expect((await call('GET', '/v1/orders/shop1/nope', bearer)).status).toBe(404);
     const other = { authorization: `Bearer ${boundToken}` };
-    expect((await call('GET', '/v1/orders/shop1/1001', other)).json.code).toBe('source_not_allowed');
+    expect((await call('GET', '/v1/orders/shop1/1001', other)).json.code).toBe(
+      'source_not_allowed',
+    );
     const nobody = await call('GET', '/v1/orders/shop1/1001');
-    expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="order-sync"']);
+    expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Bearer realm="order-sync"',
+    ]);
   });
 });
 
@@ -174,10 +192,17 @@ describe('cancelling an order', () => {
     await post(order());
     const answer = await call('DELETE', '/v1/orders/shop1/1001', bearer);
     expect(answer.status).toBe(200);
-    expect(resultSchema.parse(answer.json).lines.map((line) => line.state)).toEqual(['cancelled', 'cancelled']);
+    expect(resultSchema.parse(answer.json).lines.map((line) => line.state)).toEqual([
+      'cancelled',
+      'cancelled',
+    ]);
     expect((await call('DELETE', '/v1/orders/shop1/1001', bearer)).status).toBe(200);
     expect(outbox.auditLog()).toEqual([
-      expect.objectContaining({ actor: 'webhook:anybody', action: 'cancel', subject: 'shop1/1001' }),
+      expect.objectContaining({
+        actor: 'webhook:anybody',
+        action: 'cancel',
+        subject: 'shop1/1001',
+      }),
     ]);
     expect(await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
     // The order stays known: it is not bought when it is posted again.
@@ -191,7 +216,10 @@ describe('cancelling an order', () => {
     await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: Date.now() }));
     const answer = await call('DELETE', '/v1/orders/shop1/1001', bearer);
     expect(answer.status).toBe(409);
-    expect(problemSchema.parse(answer.json).lines?.map((line) => line.state)).toEqual(['sending', 'pending']);
+    expect(problemSchema.parse(answer.json).lines?.map((line) => line.state)).toEqual([
+      'sending',
+      'pending',
+    ]);
     expect(outbox.store.read.counts().cancelled).toBe(0);
     expect(outbox.auditLog()).toEqual([]);
   });
@@ -200,7 +228,10 @@ describe('cancelling an order', () => {
     const { post, call } = await startIntake();
     await post(order());
     expect((await call('DELETE', '/v1/orders/shop1/1001')).status).toBe(401);
-    expect((await call('DELETE', '/v1/orders/shop1/1001', { authorization: `Bearer ${boundToken}` })).status).toBe(403);
+    expect(
+      (await call('DELETE', '/v1/orders/shop1/1001', { authorization: `Bearer ${boundToken}` }))
+        .status,
+    ).toBe(403);
     expect((await call('DELETE', '/v1/orders/shop1/none', bearer)).status).toBe(404);
   });
 });
@@ -214,9 +245,14 @@ describe('reading delivered codes', () => {
     const reads = () => outbox.auditLog().filter(({ action }) => action === 'read_codes');
     // There was no code yet.
     expect(reads()).toEqual([]);
-    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs: Date.now() }), fulfilled));
-    for (let times = 0; times < 3; times += 1) expect(JSON.stringify((await read()).json)).toContain('SECRET-CODE');
-    expect(reads()).toMatchObject([{ subject: 'shop1/1001', actor: expect.stringMatching(/^webhook:/) }]);
+    await stepsOf(outbox.store).closeAttempt(
+      close(await outbox.opened({ nowMs: Date.now() }), fulfilled),
+    );
+    for (let times = 0; times < 3; times += 1)
+      expect(JSON.stringify((await read()).json)).toContain('SECRET-CODE');
+    expect(reads()).toMatchObject([
+      { subject: 'shop1/1001', actor: expect.stringMatching(/^webhook:/) },
+    ]);
     await redeliver(outbox.store, {}, 5000);
     await read();
     expect(reads()).toHaveLength(2);

@@ -61,7 +61,13 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
   };
   const logger = changes.logger ?? pino({ level: 'silent' });
   const { store } = outbox;
-  const ofShops = { shops: changes.shops ?? [], store: store.storefronts, clock, logger, onChanged: onAccepted };
+  const ofShops = {
+    shops: changes.shops ?? [],
+    store: store.storefronts,
+    clock,
+    logger,
+    onChanged: onAccepted,
+  };
   const storefronts = new StorefrontIntake(ofShops);
   const intake = await WebhookIntake.start({
     store,
@@ -79,7 +85,12 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
           scopes: ['post', 'read', 'cancel'],
           sources: ['webhook', 'shop1', 'shop2', 'shop', 'till'],
         },
-        { name: 'shop-two', secrets: [boundToken], scopes: ['post', 'read', 'cancel'], sources: ['shop2'] },
+        {
+          name: 'shop-two',
+          secrets: [boundToken],
+          scopes: ['post', 'read', 'cancel'],
+          sources: ['shop2'],
+        },
       ],
       standardWebhooks: [
         { name: 'new', secret: whsec, source: null },
@@ -127,7 +138,9 @@ function isJson(response: Response): boolean {
   return /json/.test(response.headers.get('content-type') ?? '');
 }
 
-export function order(changes: Record<string, unknown> = {}): Record<string, unknown> & { lines: unknown[] } {
+export function order(
+  changes: Record<string, unknown> = {},
+): Record<string, unknown> & { lines: unknown[] } {
   return {
     source: 'shop1',
     order_id: '1001',

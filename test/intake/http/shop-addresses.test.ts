@@ -11,22 +11,33 @@ import { token } from './running-intake-config.ts';
 const secret = 'woo-secret-of-this-year';
 const main = '/webhooks/woocommerce/main';
 const json = { 'content-type': 'application/json' };
-const signature = (text: string, by = secret) => createHmac('sha256', by).update(text).digest('base64');
-const signed = (text: string, by = secret) => ({ ...json, 'x-wc-webhook-signature': signature(text, by) });
+const signature = (text: string, by = secret) =>
+  createHmac('sha256', by).update(text).digest('base64');
+const signed = (text: string, by = secret) => ({
+  ...json,
+  'x-wc-webhook-signature': signature(text, by),
+});
 /** As a shop sends them. */
-const ofShop = { 'x-wc-webhook-topic': 'order.updated', 'x-wc-webhook-source': 'https://shop.example.com/' };
+const ofShop = {
+  'x-wc-webhook-topic': 'order.updated',
+  'x-wc-webhook-source': 'https://shop.example.com/',
+};
 const text = JSON.stringify(wooOrder());
 
 async function startWoo() {
   const log: Record<string, unknown>[] = [];
-  const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(JSON.parse(line)) });
+  const logger = pino(
+    { level: 'info' },
+    { write: (line: string) => void log.push(JSON.parse(line)) },
+  );
   const shops = ['main', 'other'].map((shop) =>
     wooCommerceShop({ skuMap: writeSkuMap(), shop, source: shop, secrets: [secret] }),
   );
   const running = await startIntake({ shops, logger });
   const bought = () => boughtIn(running.outbox.store.read).length;
   /** Reason and path of each line of the log about a refused caller. */
-  const refused = () => log.filter(({ reason }) => reason !== undefined).map(({ reason, path }) => [reason, path]);
+  const refused = () =>
+    log.filter(({ reason }) => reason !== undefined).map(({ reason, path }) => [reason, path]);
   return { ...running, bought, log, refused };
 }
 
@@ -47,7 +58,10 @@ describe('the address of a shop', () => {
   it('tells who opens it in a browser that it works', async () => {
     const { call, refused } = await startWoo();
     const opened = await call('GET', main);
-    expect([opened.status, opened.json]).toEqual([200, 'This address works: the shop posts its webhooks here.']);
+    expect([opened.status, opened.json]).toEqual([
+      200,
+      'This address works: the shop posts its webhooks here.',
+    ]);
     expect((await call('HEAD', main)).status).toBe(200);
     expect((await call('GET', '/webhooks/woocommerce/unknown')).status).toBe(404);
     expect((await call('PUT', main, json, '{}')).status).toBe(405);
@@ -56,7 +70,9 @@ describe('the address of a shop', () => {
 
   it('takes a body of more than 1 MiB that is announced with `Expect: 100-continue`', async () => {
     const { url, bought } = await startWoo();
-    const large = JSON.stringify(wooOrder({ meta_data: [{ key: 'log', value: 'x'.repeat(1_200_000) }] }));
+    const large = JSON.stringify(
+      wooOrder({ meta_data: [{ key: 'log', value: 'x'.repeat(1_200_000) }] }),
+    );
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname).setEncoding('utf8');
     const head = `POST ${main} HTTP/1.1\r\nHost: x\r\nX-WC-Webhook-Signature: ${signature(large)}\r\n`;
@@ -74,7 +90,9 @@ describe('the address of orders', () => {
   it('answers with slashes too many, too', async () => {
     const { call } = await startIntake();
     const headers = { ...json, authorization: `Bearer ${token}` };
-    expect((await call('POST', '//v1//orders/', headers, JSON.stringify(order()))).status).toBe(202);
+    expect((await call('POST', '//v1//orders/', headers, JSON.stringify(order()))).status).toBe(
+      202,
+    );
     expect((await call('GET', '/v1/orders/shop1/1001/', headers)).status).toBe(200);
     expect((await call('GET', '/', headers)).status).toBe(404);
   });
@@ -85,7 +103,8 @@ describe('a refused delivery', () => {
     const { call, intake, refused } = await startWoo();
     const wrong = { ...signed(text, 'another secret altogether'), ...ofShop };
     expect(intake.health()).toBe('pass');
-    for (let time = 0; time < 5; time += 1) expect((await call('POST', main, wrong, text)).status).toBe(401);
+    for (let time = 0; time < 5; time += 1)
+      expect((await call('POST', main, wrong, text)).status).toBe(401);
     expect(intake.health()).toBe('warn');
     for (const path of ['/webhooks/woocommerce/mian', '/webhook/woocommerce/main', '/'])
       expect((await call('POST', path, wrong, text)).status).toBe(404);

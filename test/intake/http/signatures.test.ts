@@ -8,7 +8,12 @@ const body = JSON.stringify(order());
 const json = { 'content-type': 'application/json' };
 
 /** Signs with the published library, which is independent of this project. */
-function signed(secret: string, text: string, at = new Date(), id = 'msg_1'): Record<string, string> {
+function signed(
+  secret: string,
+  text: string,
+  at = new Date(),
+  id = 'msg_1',
+): Record<string, string> {
   return {
     ...json,
     'webhook-id': id,
@@ -28,7 +33,12 @@ describe('a request signed by the Standard Webhooks scheme', () => {
   };
   const callers = [{ name: 'vector', secret: vector.secret, source: null }];
   const verify = (changes: Partial<typeof vector>, atS = 1_614_265_330) =>
-    verifyStandardWebhook({ ...vector, ...changes }, Buffer.from(changes.body ?? vector.body), callers, atS * 1000);
+    verifyStandardWebhook(
+      { ...vector, ...changes },
+      Buffer.from(changes.body ?? vector.body),
+      callers,
+      atS * 1000,
+    );
 
   it('is accepted with the published test vector', () => {
     expect(verify({})).toEqual({ ok: true, caller: callers[0] });
@@ -51,7 +61,11 @@ describe('a request signed by the Standard Webhooks scheme', () => {
     ['with another body', { body: '{"test": 2432232315}' }, 1_614_265_330],
     ['with another id', { id: 'msg_other' }, 1_614_265_330],
     ['with another time', { timestamp: '1614265331' }, 1_614_265_330],
-    ['of another version alone', { signature: vector.signature.replace('v1,', 'v2,') }, 1_614_265_330],
+    [
+      'of another version alone',
+      { signature: vector.signature.replace('v1,', 'v2,') },
+      1_614_265_330,
+    ],
     ['without its prefix', { signature: vector.signature.slice(3) }, 1_614_265_330],
     ['cut short', { signature: vector.signature.slice(0, -2) }, 1_614_265_330],
     ['without a signature', { signature: '' }, 1_614_265_330],
@@ -74,10 +88,13 @@ describe('a request signed by the Standard Webhooks scheme', () => {
   it('is accepted with the names of Svix, which do not count beside those of the scheme', async () => {
     const { call } = await startIntake();
     const named = (headers: Record<string, string>) =>
-      Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]));
+      Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
+      );
     const good = signed(whsec, body);
     const bad = signed(whsec, `${body} `);
-    const post = async (headers: Record<string, string>) => (await call('POST', '/v1/orders', headers, body)).status;
+    const post = async (headers: Record<string, string>) =>
+      (await call('POST', '/v1/orders', headers, body)).status;
     expect(await post(named(good))).toBe(202);
     expect(await post(named(bad))).toBe(401);
     expect(await post({ ...named(good), ...bad })).toBe(401);
@@ -115,7 +132,9 @@ describe('a request signed by the Standard Webhooks scheme', () => {
     const { call } = await startIntake();
     const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
     const post = (headers: Record<string, string>) => call('POST', '/v1/orders', headers, body);
-    expect((await post({ ...signed(whsec, body), ...bearer('wrong-token-000000') })).status).toBe(401);
+    expect((await post({ ...signed(whsec, body), ...bearer('wrong-token-000000') })).status).toBe(
+      401,
+    );
     expect((await post({ ...signed(whsec, `${body} `), ...bearer(token) })).status).toBe(401);
     expect((await post({ ...signed(whsec, body), ...bearer(boundToken) })).status).toBe(403);
     expect((await post({ ...signed(whsec, body), ...bearer(token) })).status).toBe(202);
@@ -140,12 +159,17 @@ describe('a bearer token', () => {
 
   it('may have its scheme in upper or lower case', async () => {
     const { call } = await startIntake();
-    expect((await call('POST', '/v1/orders', { ...json, authorization: `bearer ${token}` }, body)).status).toBe(202);
+    expect(
+      (await call('POST', '/v1/orders', { ...json, authorization: `bearer ${token}` }, body))
+        .status,
+    ).toBe(202);
   });
 
   it('that is bound to a source cannot post orders of another, not even in a batch', async () => {
     const { post, outbox } = await startIntake();
-    const answer = await post([order({ source: 'shop2' }), order()], { authorization: `Bearer ${boundToken}` });
+    const answer = await post([order({ source: 'shop2' }), order()], {
+      authorization: `Bearer ${boundToken}`,
+    });
     expect([answer.status, answer.json.code]).toEqual([403, 'source_not_allowed']);
     expect(outbox.store.read.counts().pending).toBe(0);
   });

@@ -8,9 +8,18 @@ import { HandClock } from '../../support/hand-clock.ts';
 import { order, startIntake } from './running-intake.ts';
 
 const secret = 'a-token-of-a-till-0001';
-const till: TokenCaller = { name: 'till', secrets: [secret], scopes: ['post', 'read', 'cancel'], sources: ['till'] };
-const start = (changes: Partial<TokenCaller>) => startIntake({ config: { tokens: [{ ...till, ...changes }] } });
-const as = (token: string) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+const till: TokenCaller = {
+  name: 'till',
+  secrets: [secret],
+  scopes: ['post', 'read', 'cancel'],
+  sources: ['till'],
+};
+const start = (changes: Partial<TokenCaller>) =>
+  startIntake({ config: { tokens: [{ ...till, ...changes }] } });
+const as = (token: string) => ({
+  authorization: `Bearer ${token}`,
+  'content-type': 'application/json',
+});
 const ofTill = (changes: object = {}) => order({ source: 'till', ...changes });
 
 describe('a token', () => {
@@ -69,10 +78,16 @@ describe('the configuration of a token', () => {
   it('takes the old and the new token of one name, which must be as good and may do the same', () => {
     const second = (more: string): string => `}, { name: till, ${more}`;
     const { config, warnings } = load(file(second('value: the-token-before-this-one')));
-    expect(config.intake.webhook?.tokens).toMatchObject([{ secrets: [secret, 'the-token-before-this-one'] }]);
+    expect(config.intake.webhook?.tokens).toMatchObject([
+      { secrets: [secret, 'the-token-before-this-one'] },
+    ]);
     expect(warnings.join()).toContain('"till" has more than one token; remove the old one');
-    expect(mistakesOf(file(second('value: short'))).join()).toContain('must have at least 16 characters');
-    expect(mistakesOf(file(second(`value: ${secret}`))).join()).toContain('is also the secret of another entry');
+    expect(mistakesOf(file(second('value: short'))).join()).toContain(
+      'must have at least 16 characters',
+    );
+    expect(mistakesOf(file(second(`value: ${secret}`))).join()).toContain(
+      'is also the secret of another entry',
+    );
     const rights = second('value: the-token-before-this-one, scopes: [post]');
     expect(mistakesOf(file(rights)).join()).toContain('which has another `scopes`');
     expect(mistakesOf(file(', scopes: []')).join()).toContain('scopes');
@@ -82,12 +97,19 @@ describe('the configuration of a token', () => {
 describe('wrong tokens', () => {
   it('are slowed down after 20 from one address, together with short right ones that were not seen there before', async () => {
     const { post, call } = await startIntake({
-      config: { tokens: [till, { ...till, name: 'other', secrets: ['short-of-another', 'a-long-token-of-another'] }] },
+      config: {
+        tokens: [
+          till,
+          { ...till, name: 'other', secrets: ['short-of-another', 'a-long-token-of-another'] },
+        ],
+      },
     });
     expect((await post(ofTill(), as(secret))).status).toBe(202);
     const statuses: number[] = [];
     for (let tries = 0; tries < 25; tries += 1)
-      statuses.push((await call('GET', '/v1/orders/till/1001', as(`wrong-token-number-${tries}`))).status);
+      statuses.push(
+        (await call('GET', '/v1/orders/till/1001', as(`wrong-token-number-${tries}`))).status,
+      );
     expect(new Set(statuses.slice(0, 20))).toEqual(new Set([401]));
     expect(statuses.slice(20)).toContain(429);
     const unseen = await call('GET', '/v1/orders/till/1001', as('short-of-another'));
@@ -97,15 +119,21 @@ describe('wrong tokens', () => {
       1,
     ]);
     // Nobody finds a long one by trying: behind a proxy, all callers share its address.
-    expect((await call('GET', '/v1/orders/till/1001', as('a-long-token-of-another'))).status).toBe(200);
+    expect((await call('GET', '/v1/orders/till/1001', as('a-long-token-of-another'))).status).toBe(
+      200,
+    );
     expect((await call('GET', '/v1/orders/till/1001', as(secret))).status).toBe(200);
   });
 
   it('are logged with their count: the first, the tenth, the hundredth', () => {
     const clock = new HandClock();
     const lines: Record<string, unknown>[] = [];
-    const failed = new FailedTokens(clock, pino({ level: 'warn' }, { write: (line) => lines.push(JSON.parse(line)) }));
-    for (let tries = 0; tries < 3000; tries += 1) failed.judge('192.0.2.7', 'short-token-0001', null);
+    const failed = new FailedTokens(
+      clock,
+      pino({ level: 'warn' }, { write: (line) => lines.push(JSON.parse(line)) }),
+    );
+    for (let tries = 0; tries < 3000; tries += 1)
+      failed.judge('192.0.2.7', 'short-token-0001', null);
     expect(lines.map(({ wrong_tokens: count }) => count)).toEqual([1, 10, 100, 1000]);
     expect(lines[0]).toMatchObject({ address: '192.0.2.7', addresses: 1 });
     expect(failed.judge('192.0.2.8', 'short-token-0001', null)).toBe(0);

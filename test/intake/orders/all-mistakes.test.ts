@@ -16,25 +16,40 @@ describe('all mistakes of a JSON order are told at once', () => {
       ['1', '/currency'],
       ['2', '/currency'],
     ]);
-    expect(rejections[0]?.rule).toMatch(/\/lines\/0\/variant is required.*\/lines\/0\/quantity must be at least 1/);
+    expect(rejections[0]?.rule).toMatch(
+      /\/lines\/0\/variant is required.*\/lines\/0\/quantity must be at least 1/,
+    );
     expect(rejections[1]?.rule).not.toContain('also');
   });
 
   it('a missing currency beside another mistake of the line, and the fields of a line with a mistyped type', async () => {
-    const text = order('"order_id":"1"', '{"line_id":"1","type":"giftcard_order","variant":"v","quantity":0}');
+    const text = order(
+      '"order_id":"1"',
+      '{"line_id":"1","type":"giftcard_order","variant":"v","quantity":0}',
+    );
     const { rejections } = await readDocument(text, 'json');
-    expect(rejections[0]?.rule).toMatch(/gift_card_order.*quantity must be at least 1.*currency is required/);
+    expect(rejections[0]?.rule).toMatch(
+      /gift_card_order.*quantity must be at least 1.*currency is required/,
+    );
   });
 
   it('a doubled key beside another mistake of its order', async () => {
-    const text = order('"order_id":"1","order_id":"2"', '{"line_id":"1","type":"esim_order","plan":"p","quantity":99}');
+    const text = order(
+      '"order_id":"1","order_id":"2"',
+      '{"line_id":"1","type":"esim_order","plan":"p","quantity":99}',
+    );
     const { rejections } = await readDocument(text, 'json');
-    expect(rejections[0]?.rule).toMatch(/^is given twice.*quantity must be at most 30.*currency is required/);
+    expect(rejections[0]?.rule).toMatch(
+      /^is given twice.*quantity must be at most 30.*currency is required/,
+    );
   });
 
   it('also a hundred thousand of them: the first ones and the number of the others', async () => {
     const fields = Array.from({ length: 150_000 }, (_, index) => `"x${index}":1`).join(',');
-    const { rejections } = await readDocument(order('"order_id":"1"', `{"type":"gift_card_order",${fields}}`), 'json');
+    const { rejections } = await readDocument(
+      order('"order_id":"1"', `{"type":"gift_card_order",${fields}}`),
+      'json',
+    );
     expect(rejections[0]?.rule).toMatch(/; and 149\d\d\d more$/);
   });
 });
@@ -49,7 +64,9 @@ describe('all mistakes of the header of a CSV file are told at once', () => {
       [1, 'unknown_column'],
       [1, 'unknown_column'],
     ]);
-    expect(error?.mistakes.map(({ message }) => message).join(' ')).toMatch(/varaint.*qty.*curency/s);
+    expect(error?.mistakes.map(({ message }) => message).join(' ')).toMatch(
+      /varaint.*qty.*curency/s,
+    );
   });
 
   it('of a header with hundreds, all of them, and a message that fits into one line of a log', async () => {

@@ -6,8 +6,15 @@ const noteLast = 'order_id,variant,currency,note';
 const noteFirst = 'note,order_id,variant,currency';
 const noteSecond = 'order_id,note,variant,currency';
 
-/** A file, the orders of it that are bought, and the lines that are rejected with the code of each. */
-const cases: readonly (readonly [what: string, text: string, bought: string[], rejected: [number, string][]])[] = [
+/**
+ * A file, the orders of it that are bought, and the lines that are rejected with the code of each.
+ */
+const cases: readonly (readonly [
+  what: string,
+  text: string,
+  bought: string[],
+  rejected: [number, string][],
+])[] = [
   [
     'a quoted message of several lines with as many commas as a row',
     rows(noteLast, '1,v,USD,"Dear Ann,', 'love, from, us, all', 'Bob, Eve, Max, Tim"', '2,v,USD,n'),
@@ -22,7 +29,14 @@ const cases: readonly (readonly [what: string, text: string, bought: string[], r
   ],
   [
     'a message without quotes in the last column',
-    rows(noteLast, '1,v,USD,n', '2,v,USD,Happy birthday', 'love, from, us, all', 'Bob', '3,v,USD,n'),
+    rows(
+      noteLast,
+      '1,v,USD,n',
+      '2,v,USD,Happy birthday',
+      'love, from, us, all',
+      'Bob',
+      '3,v,USD,n',
+    ),
     ['1', '2', '3'],
     [
       [4, 'invalid_field'],
@@ -121,13 +135,19 @@ describe('a row that a line break or a quote has broken', () => {
   });
 
   it('is rejected alone, with an order of another kind of id beside it', async () => {
-    const { lines, rejections } = await readDocument(rows(noteLast, 'good,v,USD,n', 'bad,v', 'good2,v,USD,n'), 'csv');
+    const { lines, rejections } = await readDocument(
+      rows(noteLast, 'good,v,USD,n', 'bad,v', 'good2,v,USD,n'),
+      'csv',
+    );
     expect(lines.map(({ orderId }) => orderId)).toEqual(['good', 'good2']);
     expect(rejections).toHaveLength(1);
   });
 
   it('keeps a message of several lines as it is', async () => {
-    const { lines } = await readDocument(`${noteLast}\r\n1,v,USD,"a,b\r\n""c"",d,e,f\n\rg"\r\n`, 'csv');
+    const { lines } = await readDocument(
+      `${noteLast}\r\n1,v,USD,"a,b\r\n""c"",d,e,f\n\rg"\r\n`,
+      'csv',
+    );
     expect(lines[0]?.extra['note']).toBe('a,b\r\n"c",d,e,f\n\rg');
   });
 });
@@ -136,7 +156,13 @@ describe('a quote that is never closed', () => {
   it.each([
     [3, rows(noteLast, '1,v,USD,n', '2,v,USD,"hello', '3,v,USD,n', '4,v,USD,n')],
     [4, rows(noteLast, '1,v,USD,"two', 'lines"', '2,v,USD,"hello', '3,v,USD,n')],
-    [2500, rows(noteLast, ...Array.from({ length: 5000 }, (_, at) => `${at},v,USD,${at === 2498 ? '"' : ''}n`))],
+    [
+      2500,
+      rows(
+        noteLast,
+        ...Array.from({ length: 5000 }, (_, at) => `${at},v,USD,${at === 2498 ? '"' : ''}n`),
+      ),
+    ],
   ])('rejects the whole file, and is named by its line: %i', async (line, text) => {
     const { error, lines } = await readDocument(text, 'csv');
     expect(error).toMatchObject({ documentCode: 'unclosed_quote', line, isUnfinished: true });
@@ -145,7 +171,13 @@ describe('a quote that is never closed', () => {
   });
 
   it('is named by its line also where the row becomes too long', async () => {
-    const text = rows(noteLast, ...Array.from({ length: 9000 }, (_, at) => `${at},v,USD,${at === 98 ? '"' : ''}n`));
-    expect((await readDocument(text, 'csv')).error).toMatchObject({ documentCode: 'line_too_long', line: 100 });
+    const text = rows(
+      noteLast,
+      ...Array.from({ length: 9000 }, (_, at) => `${at},v,USD,${at === 98 ? '"' : ''}n`),
+    );
+    expect((await readDocument(text, 'csv')).error).toMatchObject({
+      documentCode: 'line_too_long',
+      line: 100,
+    });
   });
 });

@@ -36,7 +36,11 @@ describe('a CSV file needs only the columns that its orders use', () => {
     [
       'line ids where an order has several rows',
       'order_id,line_id,variant,currency\n1,a,v,USD\n1,b,v,USD\n2,,v,USD\n',
-      ['1 a gift_card_order v 1  USD', '1 b gift_card_order v 1  USD', '2 1 gift_card_order v 1  USD'],
+      [
+        '1 a gift_card_order v 1  USD',
+        '1 b gift_card_order v 1  USD',
+        '2 1 gift_card_order v 1  USD',
+      ],
     ],
   ];
   it.each(files)('%s', async (_name, content, expected) => {
@@ -51,13 +55,19 @@ describe('a CSV file needs only the columns that its orders use', () => {
     expect(lines.map((line) => line.currency)).toEqual(['USD', 'EUR']);
     const without = await readDocument('order_id,variant\n1,v\n', 'csv', { currency: 'USD' });
     expect(without.lines.map(bought)).toEqual(['1 1 gift_card_order v 1  USD']);
-    const order = '{"order_id":"1","lines":[{"line_id":"1","type":"gift_card_order","variant":"v","quantity":1}]}';
+    const order =
+      '{"order_id":"1","lines":[{"line_id":"1","type":"gift_card_order","variant":"v","quantity":1}]}';
     expect((await readDocument(order, 'json', { currency: 'USD' })).lines[0]?.currency).toBe('USD');
-    expect((await readDocument(order, 'json')).rejections).toMatchObject([{ code: 'missing_field' }]);
+    expect((await readDocument(order, 'json')).rejections).toMatchObject([
+      { code: 'missing_field' },
+    ]);
   });
 
   it('an ICCID alone is never taken for a cancel', async () => {
-    const { lines, rejections } = await readDocument(`order_id,iccid,currency\n1,${iccid},USD\n`, 'csv');
+    const { lines, rejections } = await readDocument(
+      `order_id,iccid,currency\n1,${iccid},USD\n`,
+      'csv',
+    );
     expect(lines).toEqual([]);
     expect(rejections).toMatchObject([{ code: 'missing_field', field: 'type', lineId: '1' }]);
     expect(rejections[0]?.rule).toContain('esim_cancel');
@@ -65,7 +75,9 @@ describe('a CSV file needs only the columns that its orders use', () => {
 
   it('a row without any product says what to fill in', async () => {
     const { rejections } = await readDocument('order_id,variant,plan,currency\n1,,,USD\n', 'csv');
-    expect(rejections).toMatchObject([{ code: 'missing_field', rule: expect.stringContaining('variant or plan') }]);
+    expect(rejections).toMatchObject([
+      { code: 'missing_field', rule: expect.stringContaining('variant or plan') },
+    ]);
   });
 });
 
@@ -77,13 +89,30 @@ describe('several rows of one order without a line id', () => {
     const { lines, rejections } = await readDocument(content, 'csv');
     expect(lines.map((line) => line.orderId)).toEqual(['2']);
     expect(rejections).toMatchObject([
-      { code: 'missing_field', field: 'line_id', orderId: '1', lineId: null, lineNumber: 2, rule: ambiguous },
-      { code: 'missing_field', field: 'line_id', orderId: '1', lineId: null, lineNumber: 4, rule: ambiguous },
+      {
+        code: 'missing_field',
+        field: 'line_id',
+        orderId: '1',
+        lineId: null,
+        lineNumber: 2,
+        rule: ambiguous,
+      },
+      {
+        code: 'missing_field',
+        field: 'line_id',
+        orderId: '1',
+        lineId: null,
+        lineNumber: 4,
+        rule: ambiguous,
+      },
     ]);
   });
 
   it('are rejected also when all their cells are equal: two cards, or one that was exported twice', async () => {
-    const { lines, rejections } = await readDocument('order_id,variant,currency\n1,v,USD\n1,v,USD\n', 'csv');
+    const { lines, rejections } = await readDocument(
+      'order_id,variant,currency\n1,v,USD\n1,v,USD\n',
+      'csv',
+    );
     expect([lines.length, rejections.length]).toEqual([0, 2]);
   });
 
@@ -125,7 +154,9 @@ describe('the separator of a CSV file', () => {
   it('is the one that separates the known names, whatever else a quoted name contains', async () => {
     const content = '"order_id";"variant";"currency";"note, with, many, commas"\n1;v;USD;"a;b"\n';
     const { lines } = await readDocument(content, 'csv');
-    expect(lines.map((line) => [line.variant, line.extra])).toEqual([['v', { 'note, with, many, commas': 'a;b' }]]);
+    expect(lines.map((line) => [line.variant, line.extra])).toEqual([
+      ['v', { 'note, with, many, commas': 'a;b' }],
+    ]);
   });
 
   it('is still the one that a first line names', async () => {
@@ -153,17 +184,23 @@ describe('the names of columns', () => {
     ['order_id,plan,currency,day', 'day', 'days'],
     ['order_id,variant,currency,Not Aftr', 'Not Aftr', 'not_after'],
     ['order_id,variant,currency,lineid2', 'lineid2', 'line_id'],
-  ])('that look like a mistyped one are an error with the suggestion: %s', async (header, name, meant) => {
-    const cells = header.split(',').map(() => '1');
-    const { error, lines } = await readDocument(`${header}\n${cells.join(',')}\n`, 'csv');
-    expect([error?.documentCode, lines]).toEqual(['unknown_column', []]);
-    expect(error?.message).toContain(`"${name}"`);
-    expect(error?.message).toContain(`did you mean ${meant}?`);
-  });
+  ])(
+    'that look like a mistyped one are an error with the suggestion: %s',
+    async (header, name, meant) => {
+      const cells = header.split(',').map(() => '1');
+      const { error, lines } = await readDocument(`${header}\n${cells.join(',')}\n`, 'csv');
+      expect([error?.documentCode, lines]).toEqual(['unknown_column', []]);
+      expect(error?.message).toContain(`"${name}"`);
+      expect(error?.message).toContain(`did you mean ${meant}?`);
+    },
+  );
 
   it('that are not known are carried, also those that only begin like a known one', async () => {
     const header = 'order_id,variant,currency,customer,order_number,date,price,name,amount';
-    const { error, lines } = await readDocument(`${header}\n1,v,USD,Ann,A7,today,9,Card,2.50\n`, 'csv');
+    const { error, lines } = await readDocument(
+      `${header}\n1,v,USD,Ann,A7,today,9,Card,2.50\n`,
+      'csv',
+    );
     expect(error).toBeNull();
     expect(lines[0]?.extra).toEqual({
       customer: 'Ann',
@@ -202,7 +239,10 @@ describe('the names of columns', () => {
 
 const skus = new SkuMap([
   ['STEAM-20', { type: 'gift_card_order', variant: 'steam-usd-20', quantity: 1 }],
-  ['STEAM-3PACK', { type: 'gift_card_order', variant: 'steam-usd-20', quantity: 3, currency: 'EUR' }],
+  [
+    'STEAM-3PACK',
+    { type: 'gift_card_order', variant: 'steam-usd-20', quantity: 3, currency: 'EUR' },
+  ],
   ['FR-7', { type: 'esim_order', plan: 'fr-daily-1gb', days: 7, quantity: 1 }],
   ['FR-DAILY', { type: 'esim_order', plan: 'fr-daily-1gb', quantity: 1 }],
   ['TOP', { type: 'esim_topup', plan: 'es-1gb-7d' }],
@@ -233,9 +273,21 @@ describe('a CSV file whose rows name SKUs', () => {
     ['a SKU and a variant', '1,STEAM-20,,other-card,1,,', { field: 'sku', code: 'invalid_field' }],
     ['another type', '1,STEAM-20,esim_order,,1,,', { field: 'type', code: 'invalid_field' }],
     ['other days than the map', '1,FR-7,,,1,,30', { field: 'days', code: 'invalid_field' }],
-    ['an ICCID for a SKU that is no top-up', `1,FR-7,,,1,${iccid},`, { field: 'iccid', code: 'unknown_field' }],
-    ['two top-ups of one eSIM', `1,TOP,,,2,${iccid},`, { field: 'quantity', code: 'repeated_topup' }],
-    ['no quantity in a column of quantities', '1,STEAM-20,,,,,', { field: 'quantity', code: 'missing_field' }],
+    [
+      'an ICCID for a SKU that is no top-up',
+      `1,FR-7,,,1,${iccid},`,
+      { field: 'iccid', code: 'unknown_field' },
+    ],
+    [
+      'two top-ups of one eSIM',
+      `1,TOP,,,2,${iccid},`,
+      { field: 'quantity', code: 'repeated_topup' },
+    ],
+    [
+      'no quantity in a column of quantities',
+      '1,STEAM-20,,,,,',
+      { field: 'quantity', code: 'missing_field' },
+    ],
     ['a top-up of no eSIM', '1,TOP,,,,,', { field: 'iccid', code: 'missing_field' }],
   ])('a row with %s is rejected alone', async (_name, row, expected) => {
     const header = 'order_id,sku,type,variant,quantity,iccid,days,currency';
@@ -260,7 +312,8 @@ describe('a CSV file whose rows name SKUs', () => {
 
 describe('the rows of a CSV result that are sent again', () => {
   it('carry none of its columns: codes would stand in the outbox unsealed', async () => {
-    const content = 'order_id,variant,currency,note,result_state,Result_Code\n1,v,USD,x,fulfilled,SECRET\n';
+    const content =
+      'order_id,variant,currency,note,result_state,Result_Code\n1,v,USD,x,fulfilled,SECRET\n';
     const { error, lines } = await readDocument(content, 'csv');
     expect(error).toBeNull();
     expect(lines.map(({ extra }) => extra)).toEqual([{ note: 'x' }]);
@@ -269,11 +322,17 @@ describe('the rows of a CSV result that are sent again', () => {
   it.each([
     ['order_id', "'-5,1"],
     ['line_id', "5,'=1"],
-  ])('are rejected where the %s has the apostrophe of a result: it would be another order', async (field, ids) => {
-    const { lines, rejections } = await readDocument(`order_id,line_id,variant,currency\n${ids},v,USD\n`, 'csv');
-    expect(lines).toEqual([]);
-    expect(rejections).toMatchObject([
-      { code: 'escaped_id', field, rule: expect.stringContaining('remove the apostrophe') },
-    ]);
-  });
+  ])(
+    'are rejected where the %s has the apostrophe of a result: it would be another order',
+    async (field, ids) => {
+      const { lines, rejections } = await readDocument(
+        `order_id,line_id,variant,currency\n${ids},v,USD\n`,
+        'csv',
+      );
+      expect(lines).toEqual([]);
+      expect(rejections).toMatchObject([
+        { code: 'escaped_id', field, rule: expect.stringContaining('remove the apostrophe') },
+      ]);
+    },
+  );
 });

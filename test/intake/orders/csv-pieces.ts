@@ -8,7 +8,8 @@ export const dialect = { delimiter: ',', firstLine: 0, rowBytes: parseLimits.row
 /** Pieces end between two characters, as `utf8Pieces` makes them. */
 export async function* inPieces(text: string, characters: number): AsyncGenerator<Buffer> {
   const all = Array.from(text);
-  for (let at = 0; at < all.length; at += characters) yield Buffer.from(all.slice(at, at + characters).join(''));
+  for (let at = 0; at < all.length; at += characters)
+    yield Buffer.from(all.slice(at, at + characters).join(''));
 }
 
 export async function recordsOf(found: AsyncIterable<readonly unknown[]>): Promise<unknown> {
@@ -22,8 +23,28 @@ export async function recordsOf(found: AsyncIterable<readonly unknown[]>): Promi
   }
 }
 
-const sign = fc.constantFrom('a', 'é', '😀', ' ', ',', ';', '\n', '\r', '\r\n', '\t', '\u2028', '\u00a0', '#', '"');
+const sign = fc.constantFrom(
+  'a',
+  'é',
+  '😀',
+  ' ',
+  ',',
+  ';',
+  '\n',
+  '\r',
+  '\r\n',
+  '\t',
+  '\u2028',
+  '\u00a0',
+  '#',
+  '"',
+);
 /** A random document. */
 export const text = fc
-  .array(fc.oneof({ weight: 20, arbitrary: sign.filter((one) => one !== '"') }, { weight: 1, arbitrary: sign }))
+  .array(
+    fc.oneof(
+      { weight: 20, arbitrary: sign.filter((one) => one !== '"') },
+      { weight: 1, arbitrary: sign },
+    ),
+  )
   .map((signs) => signs.join(''));

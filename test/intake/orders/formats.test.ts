@@ -8,10 +8,16 @@ const skus = new SkuMap([
 ]);
 
 async function read(content: string, changes: ReadingChanges) {
-  const { error, lines, rejections, skipped } = await readDocument(content, 'csv', { skus, ...changes });
+  const { error, lines, rejections, skipped } = await readDocument(content, 'csv', {
+    skus,
+    ...changes,
+  });
   return {
     error: error === null ? null : `${error.documentCode}: ${error.message} ${error.hint}`,
-    bought: lines.map((line) => `${line.orderId}/${line.lineId} ${line.quantity} x ${line.variant} ${line.currency}`),
+    bought: lines.map(
+      (line) =>
+        `${line.orderId}/${line.lineId} ${line.quantity} x ${line.variant} ${line.currency}`,
+    ),
     flagged: rejections.map(({ orderId, code, field }) => `${orderId} ${code} ${field}`),
     skipped,
   };
@@ -20,7 +26,13 @@ async function read(content: string, changes: ReadingChanges) {
 const shopifyHeader =
   'Name,Email,Financial Status,Paid at,Fulfillment Status,Currency,Subtotal,Total,Created at,Lineitem quantity,Lineitem name,Lineitem price,Lineitem sku,Lineitem fulfillment status,Cancelled at,Refunded Amount,Source,Id';
 const shopify = (...rows: string[]) => [shopifyHeader, ...rows, ''].join('\n');
-const shopifyOrder = (name: string, status: string, quantity: number, sku: string, rest = 'pending,,0.00,web,55') =>
+const shopifyOrder = (
+  name: string,
+  status: string,
+  quantity: number,
+  sku: string,
+  rest = 'pending,,0.00,web,55',
+) =>
   `${name},a@example.com,${status},2026-11-01,unfulfilled,EUR,20,20,2026-11-01,${quantity},Card,20,${sku},${rest}`;
 const shopifyMore = (name: string, quantity: number, sku: string) =>
   `${name},a@example.com,,,,,,,2026-11-01,${quantity},Card,20,${sku},pending,,,,`;
@@ -49,8 +61,15 @@ describe('the orders that Shopify exports', () => {
   it.each(['pending', 'authorized', 'voided', 'refunded', 'Expired', 'partially_paid'])(
     'are not bought while they are %s, with none of their rows',
     async (status) => {
-      const content = shopify(shopifyOrder('#1001', status, 2, 'STEAM-20'), shopifyMore('#1001', 1, 'XBOX-10'));
-      expect(await read(content, { format: 'shopify_orders' })).toMatchObject({ bought: [], flagged: [], skipped: 2 });
+      const content = shopify(
+        shopifyOrder('#1001', status, 2, 'STEAM-20'),
+        shopifyMore('#1001', 1, 'XBOX-10'),
+      );
+      expect(await read(content, { format: 'shopify_orders' })).toMatchObject({
+        bought: [],
+        flagged: [],
+        skipped: 2,
+      });
     },
   );
 
@@ -68,31 +87,57 @@ describe('the orders that Shopify exports', () => {
   });
 
   it('are not bought where they were cancelled', async () => {
-    const content = shopify(shopifyOrder('#1001', 'paid', 2, 'STEAM-20', 'pending,2026-11-02,0.00,web,55'));
-    expect(await read(content, { format: 'shopify_orders' })).toMatchObject({ bought: [], flagged: [], skipped: 1 });
+    const content = shopify(
+      shopifyOrder('#1001', 'paid', 2, 'STEAM-20', 'pending,2026-11-02,0.00,web,55'),
+    );
+    expect(await read(content, { format: 'shopify_orders' })).toMatchObject({
+      bought: [],
+      flagged: [],
+      skipped: 1,
+    });
   });
 
   it('are refused without their status', async () => {
-    const content = shopify(shopifyOrder('#1001', 'paid', 2, 'STEAM-20')).replace('Financial Status', 'Other');
+    const content = shopify(shopifyOrder('#1001', 'paid', 2, 'STEAM-20')).replace(
+      'Financial Status',
+      'Other',
+    );
     const { error, bought } = await read(content, { format: 'shopify_orders' });
-    expect([error, bought]).toEqual([expect.stringContaining('The header lacks "Financial Status"'), []]);
+    expect([error, bought]).toEqual([
+      expect.stringContaining('The header lacks "Financial Status"'),
+      [],
+    ]);
   });
 
   it('are refused without their quantities', async () => {
-    const content = shopify(shopifyOrder('#1001', 'paid', 2, 'STEAM-20')).replace('Lineitem quantity', 'Other');
+    const content = shopify(shopifyOrder('#1001', 'paid', 2, 'STEAM-20')).replace(
+      'Lineitem quantity',
+      'Other',
+    );
     const { error, bought } = await read(content, { format: 'shopify_orders' });
-    expect([error, bought]).toEqual([expect.stringContaining('The header lacks Lineitem quantity'), []]);
+    expect([error, bought]).toEqual([
+      expect.stringContaining('The header lacks Lineitem quantity'),
+      [],
+    ]);
   });
 
   it('have the same line ids in another order of rows, and with SKUs that a spreadsheet has touched', async () => {
     const one = shopify(shopifyOrder('#1', 'paid', 2, 'STEAM-20'), shopifyMore('#1', 1, 'XBOX-10'));
-    const other = shopify(shopifyOrder('#1', 'paid', 1, ' xbox-10'), shopifyMore('#1', 2, 'Steam-20 '));
+    const other = shopify(
+      shopifyOrder('#1', 'paid', 1, ' xbox-10'),
+      shopifyMore('#1', 2, 'Steam-20 '),
+    );
     const format = { format: 'shopify_orders' };
-    expect((await read(one, format)).bought.toSorted()).toEqual((await read(other, format)).bought.toSorted());
+    expect((await read(one, format)).bought.toSorted()).toEqual(
+      (await read(other, format)).bought.toSorted(),
+    );
   });
 
   it('are chosen by the texts of the configuration where it has the column', async () => {
-    const content = shopify(shopifyOrder('#1', 'bezahlt', 2, 'STEAM-20'), shopifyOrder('#2', 'paid', 1, 'XBOX-10'));
+    const content = shopify(
+      shopifyOrder('#1', 'bezahlt', 2, 'STEAM-20'),
+      shopifyOrder('#2', 'paid', 1, 'XBOX-10'),
+    );
     const only = { 'Financial Status': ['Bezahlt'] };
     expect(await read(content, { format: 'shopify_orders', only })).toMatchObject({
       bought: ['#1/steam-20 2 x steam-usd-20 EUR'],

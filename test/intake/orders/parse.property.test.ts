@@ -24,9 +24,13 @@ function loosely(text: string): { value: unknown } | 'refused' {
   }
 }
 
-const spoilers = '{ } [ ] " , : \\ 0 1 5 9 . e E + - t f n u é'.split(' ').concat(' ', '\n', '\u0001');
+const spoilers = '{ } [ ] " , : \\ 0 1 5 9 . e E + - t f n u é'
+  .split(' ')
+  .concat(' ', '\n', '\u0001');
 
-/** JSON documents that were changed in up to two places: similar enough to JSON to reach every rule. */
+/**
+ * JSON documents that were changed in up to two places: similar enough to JSON to reach every rule.
+ */
 const nearlyJson = fc
   .tuple(fc.json(), fc.array(fc.tuple(fc.nat(), fc.constantFrom(...spoilers)), { maxLength: 2 }))
   .map(([text, changes]) =>
@@ -71,14 +75,19 @@ describe('the strict JSON reader', () => {
   });
 
   it('reports every key that is twice in one object, however it is escaped', () => {
-    const keys = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'quantity', 'toString', 'constructor'), fc.boolean()), {
-      maxLength: 6,
-    });
+    const keys = fc.array(
+      fc.tuple(fc.constantFrom('a', 'b', 'quantity', 'toString', 'constructor'), fc.boolean()),
+      {
+        maxLength: 6,
+      },
+    );
     fc.assert(
       fc.property(keys, (found) => {
         const text = `{${found.map(([key, escaped], index) => `${spelt(key, escaped)}:${index}`).join(',')}}`;
         const twice = found.length - new Set(found.map(([key]) => key)).size;
-        expect(parseStrictJson(text, 16).findings.map(({ code }) => code)).toEqual(Array(twice).fill('duplicate_key'));
+        expect(parseStrictJson(text, 16).findings.map(({ code }) => code)).toEqual(
+          Array(twice).fill('duplicate_key'),
+        );
       }),
       { numRuns: 2000 },
     );
@@ -100,7 +109,8 @@ const rowOf = fc.record({
 });
 
 /** A document with two mistakes may be rejected for either. */
-const summary = ({ error, lines, rejections }: Reading) => (error === null ? { lines, rejections } : 'refused');
+const summary = ({ error, lines, rejections }: Reading) =>
+  error === null ? { lines, rejections } : 'refused';
 
 describe('CSV', () => {
   it('is read to the same lines that a CSV writer wrote, in pieces of any size', async () => {
@@ -111,34 +121,43 @@ describe('CSV', () => {
       record_delimiter: fc.constantFrom('\n', '\r\n'),
     });
     await fc.assert(
-      fc.asyncProperty(rows, style, fc.integer({ min: 1, max: 200 }), async (written, options, pieceBytes) => {
-        const records = written.map(({ order_id, line_id, variant, quantity, note }) => [
-          note,
-          order_id,
-          line_id,
-          'gift_card_order',
-          variant,
-          '',
-          '',
-          quantity,
-          '',
-          'USD',
-        ]);
-        const text = stringify([['note', ...csvHeader.split(',')], ...records], { ...options, quoted_match: /[\r\n]/ });
-        const { error, lines, rejections } = await readDocument(text, 'csv', { pieceBytes });
-        expect(error).toBeNull();
-        // An id with a quote, and a note with line breaks and many commas, which may look like swallowed rows.
-        if (rejections.some(({ code }) => /_quote$|rest_of_row/.test(code))) return;
-        expect(
-          lines.map(({ orderId, lineId, variant, quantity, extra }) => ({
-            order_id: orderId,
-            line_id: lineId,
+      fc.asyncProperty(
+        rows,
+        style,
+        fc.integer({ min: 1, max: 200 }),
+        async (written, options, pieceBytes) => {
+          const records = written.map(({ order_id, line_id, variant, quantity, note }) => [
+            note,
+            order_id,
+            line_id,
+            'gift_card_order',
             variant,
+            '',
+            '',
             quantity,
-            note: extra['note'] ?? '',
-          })),
-        ).toEqual(written);
-      }),
+            '',
+            'USD',
+          ]);
+          const text = stringify([['note', ...csvHeader.split(',')], ...records], {
+            ...options,
+            quoted_match: /[\r\n]/,
+          });
+          const { error, lines, rejections } = await readDocument(text, 'csv', { pieceBytes });
+          expect(error).toBeNull();
+          // An id with a quote, and a note with line breaks and many commas, which may look like
+          // swallowed rows.
+          if (rejections.some(({ code }) => /_quote$|rest_of_row/.test(code))) return;
+          expect(
+            lines.map(({ orderId, lineId, variant, quantity, extra }) => ({
+              order_id: orderId,
+              line_id: lineId,
+              variant,
+              quantity,
+              note: extra['note'] ?? '',
+            })),
+          ).toEqual(written);
+        },
+      ),
       { numRuns: 300 },
     );
   });
@@ -191,10 +210,15 @@ describe('a document', () => {
       fc.tuple(fc.constant(some), fc.shuffledSubarray(some, { minLength: some.length })),
     );
     const read = async (some: readonly (readonly string[])[]): Promise<unknown> => {
-      const text = ['order_id,line_id,variant,currency', ...some.map((cells) => `${cells.join(',')},USD`)].join('\n');
+      const text = [
+        'order_id,line_id,variant,currency',
+        ...some.map((cells) => `${cells.join(',')},USD`),
+      ].join('\n');
       const { lines, rejections } = await readDocument(`${text}\n`, 'csv');
       expect(lines.length + rejections.length).toBe(some.length);
-      return lines.map(({ orderId, lineId, variant }) => `${orderId}/${lineId}: ${variant}`).toSorted();
+      return lines
+        .map(({ orderId, lineId, variant }) => `${orderId}/${lineId}: ${variant}`)
+        .toSorted();
     };
     await fc.assert(
       fc.asyncProperty(shuffled, async ([some, other]) => {
@@ -206,7 +230,10 @@ describe('a document', () => {
 
   it('of any bytes is accepted or rejected with a reason, and the size of its pieces makes no difference', async () => {
     const spoilt = fc
-      .tuple(format, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }))
+      .tuple(
+        format,
+        fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }),
+      )
       .map(([kind, changes]) => {
         const bytes = Buffer.from(documents[kind]);
         for (const [place, value] of changes) bytes[place % bytes.length] = value;

@@ -76,7 +76,12 @@ export async function readDocument(
   let skipped = 0;
   try {
     const inspection = await checkDocument(inPieces(bytes, pieceBytes), format, options);
-    for await (const items of parseOrders(inPieces(bytes, pieceBytes), format, options, inspection.counted)) {
+    for await (const items of parseOrders(
+      inPieces(bytes, pieceBytes),
+      format,
+      options,
+      inspection.counted,
+    )) {
       for (const item of items) {
         if (item.kind === 'line') lines.push(item.line);
         else if (item.kind === 'rejection') rejections.push(item.rejection);

@@ -12,7 +12,9 @@ const order = (orderId: string) =>
     lines: [{ line_id: '1', type: 'gift_card_order', variant: 'v', quantity: 1 }],
   });
 const bytes = (...parts: (string | number[])[]): Buffer =>
-  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
+  Buffer.concat(
+    parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))),
+  );
 
 interface Case {
   name: string;
@@ -29,7 +31,12 @@ const cases: Case[] = [
   { name: 'nothing at all, as JSON', format: 'json', content: '', code: 'empty' },
   { name: 'only white space', format: 'json', content: ' \n\t ', code: 'empty' },
   { name: 'only blank lines, as NDJSON', format: 'ndjson', content: '\n\n', code: 'empty' },
-  { name: 'a byte order mark alone', format: 'ndjson', content: bytes([0xef, 0xbb, 0xbf]), code: 'empty' },
+  {
+    name: 'a byte order mark alone',
+    format: 'ndjson',
+    content: bytes([0xef, 0xbb, 0xbf]),
+    code: 'empty',
+  },
   { name: 'an empty array', format: 'json', content: '[]', code: 'no_orders' },
   {
     name: 'a header without rows, which may still be being written',
@@ -43,7 +50,13 @@ const cases: Case[] = [
     content: new Uint8Array(4096),
     code: 'nul_bytes',
   },
-  { name: 'a NUL in the middle', format: 'csv', content: bytes(goodCsv, [0], row('3')), code: 'nul_bytes', line: 4 },
+  {
+    name: 'a NUL in the middle',
+    format: 'csv',
+    content: bytes(goodCsv, [0], row('3')),
+    code: 'nul_bytes',
+    line: 4,
+  },
   {
     name: 'UTF-16 with a mark',
     format: 'csv',
@@ -106,7 +119,12 @@ const cases: Case[] = [
     code: 'encoding_not_utf8',
     line: 4,
   },
-  { name: 'an overlong encoding', format: 'json', content: bytes('["', [0xc0, 0xaf], '"]'), code: 'encoding_not_utf8' },
+  {
+    name: 'an overlong encoding',
+    format: 'json',
+    content: bytes('["', [0xc0, 0xaf], '"]'),
+    code: 'encoding_not_utf8',
+  },
   {
     name: 'a lone surrogate as bytes',
     format: 'json',
@@ -120,7 +138,13 @@ const cases: Case[] = [
     code: 'invalid_json',
     says: /ends too early/,
   },
-  { name: 'JSON with a comma too many', format: 'json', content: `[${order('1')},\n]`, code: 'invalid_json', line: 2 },
+  {
+    name: 'JSON with a comma too many',
+    format: 'json',
+    content: `[${order('1')},\n]`,
+    code: 'invalid_json',
+    line: 2,
+  },
   {
     name: 'two JSON documents in one',
     format: 'json',
@@ -128,9 +152,19 @@ const cases: Case[] = [
     code: 'invalid_json',
     line: 2,
   },
-  { name: 'JSON with single quotes', format: 'json', content: "{'order_id':1}", code: 'invalid_json' },
+  {
+    name: 'JSON with single quotes',
+    format: 'json',
+    content: "{'order_id':1}",
+    code: 'invalid_json',
+  },
   { name: 'JSON with NaN', format: 'json', content: '{"order_id":NaN}', code: 'invalid_json' },
-  { name: 'JSON with a leading zero', format: 'json', content: '{"order_id":01}', code: 'invalid_json' },
+  {
+    name: 'JSON with a leading zero',
+    format: 'json',
+    content: '{"order_id":01}',
+    code: 'invalid_json',
+  },
   {
     name: 'JSON with a raw line break in a string',
     format: 'json',
@@ -332,11 +366,16 @@ describe('a damaged document is rejected as a whole, with a reason and a hint', 
     expect(error?.message.length).toBeLessThan(300);
   });
 
-  it.each([1, 2, 3, 7])('is rejected in the same way when it arrives in pieces of %i bytes', async (pieceBytes) => {
-    const small = cases.filter(({ content, changes }) => content.length < 1000 && changes === undefined);
-    for (const { name, format, content, code } of small) {
-      const { error } = await readDocument(content, format, { pieceBytes });
-      expect([name, error?.documentCode]).toEqual([name, code]);
-    }
-  });
+  it.each([1, 2, 3, 7])(
+    'is rejected in the same way when it arrives in pieces of %i bytes',
+    async (pieceBytes) => {
+      const small = cases.filter(
+        ({ content, changes }) => content.length < 1000 && changes === undefined,
+      );
+      for (const { name, format, content, code } of small) {
+        const { error } = await readDocument(content, format, { pieceBytes });
+        expect([name, error?.documentCode]).toEqual([name, code]);
+      }
+    },
+  );
 });

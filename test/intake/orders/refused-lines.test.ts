@@ -33,7 +33,11 @@ const rows: [string, string, Expected][] = [
   ['a quantity in powers of ten', 'o,1,gift_card_order,v,,,1e1,,USD', { field: 'quantity' }],
   ['a quantity with a space', 'o,1,gift_card_order,v,,, 2,,USD', { field: 'quantity' }],
   ['a quantity in other digits', 'o,1,gift_card_order,v,,,٢,,USD', { field: 'quantity' }],
-  ['an absurd quantity', 'o,1,gift_card_order,v,,,99999999999999999999,,USD', { field: 'quantity' }],
+  [
+    'an absurd quantity',
+    'o,1,gift_card_order,v,,,99999999999999999999,,USD',
+    { field: 'quantity' },
+  ],
   [
     'no quantity in a column of quantities',
     'o,1,gift_card_order,v,,,,,USD',
@@ -50,9 +54,21 @@ const rows: [string, string, Expected][] = [
     'o,1,gift_card_order,v,,,1,7,USD',
     { code: 'unknown_field', field: 'days', says: /not a field of gift_card_order/ },
   ],
-  ['an unknown type', 'o,1,giftcard_order,v,,,1,,USD', { field: 'type', says: /did you mean gift_card_order/ }],
-  ['no type and no product', 'o,1,,,,,1,,USD', { code: 'missing_field', field: 'type', says: /variant or plan/ }],
-  ['no order id', ',1,gift_card_order,v,,,1,,USD', { code: 'missing_field', field: 'order_id', orderId: null }],
+  [
+    'an unknown type',
+    'o,1,giftcard_order,v,,,1,,USD',
+    { field: 'type', says: /did you mean gift_card_order/ },
+  ],
+  [
+    'no type and no product',
+    'o,1,,,,,1,,USD',
+    { code: 'missing_field', field: 'type', says: /variant or plan/ },
+  ],
+  [
+    'no order id',
+    ',1,gift_card_order,v,,,1,,USD',
+    { code: 'missing_field', field: 'order_id', orderId: null },
+  ],
   [
     'a line id with an invisible character, which the corrected line will not have',
     'o,1\u200b,gift_card_order,v,,,1,,USD',
@@ -69,7 +85,11 @@ const rows: [string, string, Expected][] = [
     { field: 'order_id', orderId: null },
   ],
   ['no currency', 'o,1,gift_card_order,v,,,1,,', { code: 'missing_field', field: 'currency' }],
-  ['a currency in small letters', 'o,1,gift_card_order,v,,,1,,usd', { field: 'currency', value: 'usd' }],
+  [
+    'a currency in small letters',
+    'o,1,gift_card_order,v,,,1,,usd',
+    { field: 'currency', value: 'usd' },
+  ],
   [
     'an ICCID that a spreadsheet made a number of',
     'o,1,esim_cancel,,,8.98E+18,,,',
@@ -87,8 +107,16 @@ const rows: [string, string, Expected][] = [
   ],
   ['an ICCID with a letter', 'o,1,esim_cancel,,,899990100000000001F,,,', { field: 'iccid' }],
   ['an ICCID that is too short', 'o,1,esim_cancel,,,123,,,', { field: 'iccid', says: /18 to 22/ }],
-  ['too few cells', 'o,1,gift_card_order,v,,,1,', { code: 'wrong_cell_count', says: /8 cells where the header has 9/ }],
-  ['too many cells', 'o,1,gift_card_order,v,,,1,,USD,', { code: 'wrong_cell_count', says: /10 cells/ }],
+  [
+    'too few cells',
+    'o,1,gift_card_order,v,,,1,',
+    { code: 'wrong_cell_count', says: /8 cells where the header has 9/ },
+  ],
+  [
+    'too many cells',
+    'o,1,gift_card_order,v,,,1,,USD,',
+    { code: 'wrong_cell_count', says: /10 cells/ },
+  ],
 ];
 
 describe('a CSV row with a mistake is rejected alone, and its rejection names line, column, rule and value', () => {
@@ -103,14 +131,21 @@ describe('a CSV row with a mistake is rejected alone, and its rejection names li
   });
 
   it('a source that contains a path is rejected, and the rejection has no source', async () => {
-    const { rejections } = await readDocument(`${csvHeader},source\n${goodRow},../../etc\n`, 'csv', {
-      sources: ['folder', 'shop2'],
-    });
+    const { rejections } = await readDocument(
+      `${csvHeader},source\n${goodRow},../../etc\n`,
+      'csv',
+      {
+        sources: ['folder', 'shop2'],
+      },
+    );
     expect(rejections).toEqual(only({ field: 'source', source: null, value: '../../etc' }));
   });
 
   it('a filled cell in a column without a name is rejected', async () => {
-    const { lines, rejections } = await readDocument(`${csvHeader},\n${goodRow},\n${goodRow},7\n`, 'csv');
+    const { lines, rejections } = await readDocument(
+      `${csvHeader},\n${goodRow},\n${goodRow},7\n`,
+      'csv',
+    );
     expect(lines).toHaveLength(1);
     expect(rejections).toEqual(only({ code: 'cell_without_column', value: '7', lineNumber: 3 }));
   });
@@ -139,12 +174,16 @@ describe('a CSV row with a mistake is rejected alone, and its rejection names li
   });
 
   it('the rejection of a row contains at most 64 characters of the value', async () => {
-    const { rejections } = await readDocument(`${csvHeader}\no,1,gift_card_order,v,,,${'9'.repeat(500)},,USD\n`, 'csv');
+    const { rejections } = await readDocument(
+      `${csvHeader}\no,1,gift_card_order,v,,,${'9'.repeat(500)},,USD\n`,
+      'csv',
+    );
     expect(rejections[0]?.value).toHaveLength(64);
   });
 });
 
-const line = (fields: string) => `{"order_id":"o","currency":"USD","lines":[{"line_id":"1",${fields}}]}`;
+const line = (fields: string) =>
+  `{"order_id":"o","currency":"USD","lines":[{"line_id":"1",${fields}}]}`;
 const gift = '"type":"gift_card_order","variant":"v"';
 const json: [string, string, Expected][] = [
   [
@@ -175,7 +214,12 @@ const json: [string, string, Expected][] = [
   [
     'an ICCID as a number, which loses digits',
     line('"type":"esim_cancel","iccid":8999901000000000013'),
-    { code: 'unsafe_number', field: '/lines/0/iccid', value: '8999901000000000013', says: /string/ },
+    {
+      code: 'unsafe_number',
+      field: '/lines/0/iccid',
+      value: '8999901000000000013',
+      says: /string/,
+    },
   ],
   [
     'an ICCID as a short number',
@@ -192,7 +236,11 @@ const json: [string, string, Expected][] = [
     line(`${gift},"quantity":1e400`),
     { code: 'unsafe_number', field: '/lines/0/quantity', value: '1e400' },
   ],
-  ['a number that vanishes', line(`${gift},"quantity":1e-400`), { code: 'unsafe_number', field: '/lines/0/quantity' }],
+  [
+    'a number that vanishes',
+    line(`${gift},"quantity":1e-400`),
+    { code: 'unsafe_number', field: '/lines/0/quantity' },
+  ],
   [
     'a quantity that is a string',
     line(`${gift},"quantity":"2"`),
@@ -203,7 +251,11 @@ const json: [string, string, Expected][] = [
     line(`${gift},"quantity":1.5`),
     { field: '/lines/0/quantity', says: /whole number/ },
   ],
-  ['a quantity of null', line(`${gift},"quantity":null`), { field: '/lines/0/quantity', value: 'null' }],
+  [
+    'a quantity of null',
+    line(`${gift},"quantity":null`),
+    { field: '/lines/0/quantity', value: 'null' },
+  ],
   [
     'a lone surrogate',
     line('"type":"gift_card_order","quantity":1,"variant":"v\\ud800"'),
@@ -229,8 +281,16 @@ const json: [string, string, Expected][] = [
     `{"order_id":"o","currency":"USD","metadata":{"a":"${'x'.repeat(17_000)}"},"lines":[{"line_id":"1",${gift},"quantity":1}]}`,
     { field: '/metadata' },
   ],
-  ['no lines', '{"order_id":"o","currency":"USD"}', { code: 'missing_field', field: '/lines', orderId: 'o' }],
-  ['lines that are not an array', '{"order_id":"o","currency":"USD","lines":{}}', { field: '/lines' }],
+  [
+    'no lines',
+    '{"order_id":"o","currency":"USD"}',
+    { code: 'missing_field', field: '/lines', orderId: 'o' },
+  ],
+  [
+    'lines that are not an array',
+    '{"order_id":"o","currency":"USD","lines":{}}',
+    { field: '/lines' },
+  ],
   ['an empty array of lines', '{"order_id":"o","currency":"USD","lines":[]}', { field: '/lines' }],
   [
     'a line that is not an object',
@@ -257,14 +317,20 @@ describe('a line of a JSON order with a mistake is rejected alone, and its rejec
   });
 
   it('a line of NDJSON that is not JSON is rejected alone, because the next line is independent of it', async () => {
-    const { lines, rejections } = await readDocument(`${goodOrder}\n{"order_id":\n${goodOrder}\n`, 'ndjson');
+    const { lines, rejections } = await readDocument(
+      `${goodOrder}\n{"order_id":\n${goodOrder}\n`,
+      'ndjson',
+    );
     expect(lines).toHaveLength(2);
     expect(rejections).toEqual(only({ code: 'invalid_json', lineNumber: 2, says: /column 13/ }));
   });
 
   it('a problem of the order itself rejects each of its lines', async () => {
     const lines = ['1', '2', '3'].map((id) => `{"line_id":"${id}",${gift},"quantity":1}`).join(',');
-    const { rejections } = await readDocument(`{"order_id":"o","currency":"dollars","lines":[${lines}]}`, 'json');
+    const { rejections } = await readDocument(
+      `{"order_id":"o","currency":"dollars","lines":[${lines}]}`,
+      'json',
+    );
     expect(rejections.map(({ lineId, field }) => [lineId, field])).toEqual([
       ['1', '/currency'],
       ['2', '/currency'],
@@ -273,8 +339,13 @@ describe('a line of a JSON order with a mistake is rejected alone, and its rejec
   });
 
   it('a very long field name is cut in the rejection, and thousands of unknown fields are counted', async () => {
-    const many = Array.from({ length: 20_000 }, (_, index) => `"${'x'.repeat(40)}${index}":1`).join(',');
-    const { rejections } = await readDocument(line(`${gift},"quantity":1,"${'y'.repeat(100_000)}":1,${many}`), 'json');
+    const many = Array.from({ length: 20_000 }, (_, index) => `"${'x'.repeat(40)}${index}":1`).join(
+      ',',
+    );
+    const { rejections } = await readDocument(
+      line(`${gift},"quantity":1,"${'y'.repeat(100_000)}":1,${many}`),
+      'json',
+    );
     expect(rejections).toEqual(only({ code: 'unknown_field', says: /; and 199\d\d more$/ }));
     expect(rejections[0]?.field).toHaveLength(200);
   });
@@ -302,7 +373,10 @@ describe('an unusual but unambiguous document is accepted', () => {
     ['CRLF', `${csvHeader}\r\n${goodRow}\r\n`],
     ['CR', `${csvHeader}\r${goodRow}\r`],
     ['no newline at the end', `${csvHeader}\n${goodRow}`],
-    ['a separator line', `sep=;\r\n${csvHeader.replaceAll(',', ';')}\r\n${goodRow.replaceAll(',', ';')}\r\n`],
+    [
+      'a separator line',
+      `sep=;\r\n${csvHeader.replaceAll(',', ';')}\r\n${goodRow.replaceAll(',', ';')}\r\n`,
+    ],
     [
       'a mark and a separator line',
       `\uFEFFsep=\t\n${csvHeader.replaceAll(',', '\t')}\n${goodRow.replaceAll(',', '\t')}\n`,
@@ -320,20 +394,27 @@ describe('an unusual but unambiguous document is accepted', () => {
     for (const pieceBytes of [1, 5, 65_536]) {
       const { error, lines, rejections } = await readDocument(content, 'csv', { pieceBytes });
       expect([error, rejections]).toEqual([null, []]);
-      expect(lines).toEqual([expect.objectContaining({ orderId: 'good', lineId: '1', quantity: 1, currency: 'USD' })]);
+      expect(lines).toEqual([
+        expect.objectContaining({ orderId: 'good', lineId: '1', quantity: 1, currency: 'USD' }),
+      ]);
     }
   });
 
   it('line numbers count lines of text, also after cells that contain line breaks', async () => {
     const second = goodRow.replace('good', 'second');
-    const { lines } = await readDocument(`note,${csvHeader}\n"a\nb",${goodRow}\nx,${second}\n`, 'csv');
+    const { lines } = await readDocument(
+      `note,${csvHeader}\n"a\nb",${goodRow}\nx,${second}\n`,
+      'csv',
+    );
     expect(lines.map((found) => found.lineNumber)).toEqual([2, 4]);
     expect(lines[0]?.extra).toEqual({ note: 'a\nb' });
   });
 
   it('a row with a cancel may have a currency, because shops fill that column in every row', async () => {
     const { lines } = await readDocument(`${csvHeader}\no,1,esim_cancel,,,${iccid},,,USD\n`, 'csv');
-    expect(lines).toEqual([expect.objectContaining({ operation: 'esim_cancel', iccid, currency: null })]);
+    expect(lines).toEqual([
+      expect.objectContaining({ operation: 'esim_cancel', iccid, currency: null }),
+    ]);
   });
 
   it('each row may have a source and a deadline', async () => {
@@ -349,7 +430,10 @@ describe('an unusual but unambiguous document is accepted', () => {
   });
 
   it('an order with more than 1,000 rows of a CSV file is rejected, and the other orders are accepted', async () => {
-    const many = Array.from({ length: 1001 }, (_, index) => `big,${index},gift_card_order,v,,,1,,USD`).join('\n');
+    const many = Array.from(
+      { length: 1001 },
+      (_, index) => `big,${index},gift_card_order,v,,,1,,USD`,
+    ).join('\n');
     const { lines, rejections } = await readDocument(`${csvHeader}\n${many}\n${goodRow}\n`, 'csv');
     expect(lines.map((found) => found.orderId)).toEqual(['good']);
     expect(rejections).toHaveLength(1001);

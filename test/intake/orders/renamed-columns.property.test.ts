@@ -8,7 +8,10 @@ import { parse } from 'yaml';
 import { readDocument } from './read-document.ts';
 
 const skus = new SkuMap(
-  ['STEAM-20', 'XBOX-10'].map((sku) => [sku, { type: 'gift_card_order', variant: sku, quantity: 1 }]),
+  ['STEAM-20', 'XBOX-10'].map((sku) => [
+    sku,
+    { type: 'gift_card_order', variant: sku, quantity: 1 },
+  ]),
 );
 
 /** Names of columns as shops, marketplaces and people in several languages write them. */
@@ -85,12 +88,16 @@ const headerOf = (column: Column) =>
   fc
     .tuple(
       // Ours often enough that many files are read.
-      fc.oneof(fc.constantFrom(...names[column]), fc.constantFrom(...(column === 'quantity' ? unknown : [column]))),
+      fc.oneof(
+        fc.constantFrom(...names[column]),
+        fc.constantFrom(...(column === 'quantity' ? unknown : [column])),
+      ),
       fc.constantFrom('as it is', 'upper', 'lower'),
       around,
     )
     .map(([name, letters, between]) => {
-      const text = letters === 'upper' ? name.toUpperCase() : letters === 'lower' ? name.toLowerCase() : name;
+      const text =
+        letters === 'upper' ? name.toUpperCase() : letters === 'lower' ? name.toLowerCase() : name;
       return between === '' ? text : text.replaceAll(/[ _-]/g, between);
     });
 
@@ -129,9 +136,14 @@ it('an export with any names of columns, in any order, is never bought with anot
       const text = stringify([shown.map((column) => headers[column]), ...cells], { delimiter });
       const wanted = rows.map(({ quantity }, index) => `A${index + 1} ${quantity}`);
       const check = async (mapping: ColumnMapping) => {
-        const { error, lines } = await readDocument(text, 'csv', { skus, currency: 'USD', columns: mapping });
+        const { error, lines } = await readDocument(text, 'csv', {
+          skus,
+          currency: 'USD',
+          columns: mapping,
+        });
         const read = lines.map(({ orderId, quantity }) => `${orderId} ${quantity}`);
-        // A file that is not refused has no column that could be the quantity: then each row says 1.
+        // A file that is not refused has no column that could be the quantity: then each row says
+        // 1.
         expect(error === null ? read : wanted).toEqual(wanted);
         bought += read.length;
         return error;

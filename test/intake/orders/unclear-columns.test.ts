@@ -6,7 +6,10 @@ import { readDocument } from './read-document.ts';
 const base = 'order_id,variant,currency';
 
 async function refusal(header: string, row: string, columns: ParseOptions['columns'] = {}) {
-  const { error, lines } = await readDocument(`${header}\n${row}\n`, 'csv', { columns, currency: 'USD' });
+  const { error, lines } = await readDocument(`${header}\n${row}\n`, 'csv', {
+    columns,
+    currency: 'USD',
+  });
   return { code: error?.documentCode, text: `${error?.message} ${error?.hint}`, lines };
 }
 
@@ -54,10 +57,16 @@ describe('a column that may be the quantity', () => {
     const { code, text, lines } = await refusal(`${base},${name}`, '1,v,USD,3');
     expect([code, lines]).toEqual([expect.stringMatching(/^(?:unclear|unknown)_column$/), []]);
     expect(text).toContain('quantity');
-    const named = await readDocument(`${base},${name}\n1,v,USD,3\n`, 'csv', { columns: { quantity: name } });
+    const named = await readDocument(`${base},${name}\n1,v,USD,3\n`, 'csv', {
+      columns: { quantity: name },
+    });
     expect(named.lines.map(({ quantity }) => quantity)).toEqual([3]);
-    const none = await readDocument(`${base},${name}\n1,v,USD,3\n`, 'csv', { columns: { quantity: null } });
-    expect(none.lines.map(({ quantity, extra }) => [quantity, extra])).toEqual([[1, { [name]: '3' }]]);
+    const none = await readDocument(`${base},${name}\n1,v,USD,3\n`, 'csv', {
+      columns: { quantity: null },
+    });
+    expect(none.lines.map(({ quantity, extra }) => [quantity, extra])).toEqual([
+      [1, { [name]: '3' }],
+    ]);
   });
 
   it.each([
@@ -148,15 +157,28 @@ it('no export buys another quantity than it says, whatever its columns are calle
   const rows = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 8 });
   const wrong: unknown[] = [];
   await fc.assert(
-    fc.asyncProperty(rows, fc.constantFrom(...quantityNames), fc.nat(3), async (quantities, name, place) => {
-      const at = <Cell>(cells: Cell[], cell: Cell): Cell[] => [...cells.slice(0, place), cell, ...cells.slice(place)];
-      const header = at(['order_id', 'variant', 'currency'], name).join(',');
-      const lines = quantities.map((quantity, index) => at([`A${index}`, 'v', 'USD'], String(quantity)).join(','));
-      const read = await readDocument([header, ...lines, ''].join('\n'), 'csv');
-      wrong.push(
-        ...(read.error === null ? read.lines.filter(({ quantity }, index) => quantity !== quantities[index]) : []),
-      );
-    }),
+    fc.asyncProperty(
+      rows,
+      fc.constantFrom(...quantityNames),
+      fc.nat(3),
+      async (quantities, name, place) => {
+        const at = <Cell>(cells: Cell[], cell: Cell): Cell[] => [
+          ...cells.slice(0, place),
+          cell,
+          ...cells.slice(place),
+        ];
+        const header = at(['order_id', 'variant', 'currency'], name).join(',');
+        const lines = quantities.map((quantity, index) =>
+          at([`A${index}`, 'v', 'USD'], String(quantity)).join(','),
+        );
+        const read = await readDocument([header, ...lines, ''].join('\n'), 'csv');
+        wrong.push(
+          ...(read.error === null
+            ? read.lines.filter(({ quantity }, index) => quantity !== quantities[index])
+            : []),
+        );
+      },
+    ),
     { numRuns: 500 },
   );
   expect(wrong).toEqual([]);

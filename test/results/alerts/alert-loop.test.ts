@@ -41,7 +41,8 @@ function start(receiver: Receiver, changes: Partial<AlertSettings> = {}): void {
     totalMs: 60_000,
     ...changes,
   };
-  const troubles = async () => failing.map((check) => ({ check, isFailed: true, text: `${check} fails: repair it` }));
+  const troubles = async () =>
+    failing.map((check) => ({ check, isFailed: true, text: `${check} fails: repair it` }));
   const logger = pino({ level: 'silent' });
   const pagesUrl = () => 'https://orders.example.com';
   const worker = { version: '1', instance: 'i', pagesUrl, troubles };
@@ -51,7 +52,14 @@ function start(receiver: Receiver, changes: Partial<AlertSettings> = {}): void {
 }
 
 async function refuseLine(orderId: string, nowMs = 1000): Promise<void> {
-  const rejection = { lineNumber: 1, source: 'shop1', orderId, lineId: '1', field: 'quantity', value: 'SECRET-VALUE' };
+  const rejection = {
+    lineNumber: 1,
+    source: 'shop1',
+    orderId,
+    lineId: '1',
+    field: 'quantity',
+    value: 'SECRET-VALUE',
+  };
   const rejections = [{ ...rejection, code: 'invalid_field', rule: 'must be at least 1' }];
   await outbox.store.intake.acceptBatch({ nowMs, fileId: null, lines: [], rejections });
 }
@@ -59,7 +67,12 @@ async function refuseLine(orderId: string, nowMs = 1000): Promise<void> {
 interface Alert {
   readonly type: string;
   readonly data: {
-    readonly firing: readonly { condition: string; topic: string; count: number; examples: { order_id: string }[] }[];
+    readonly firing: readonly {
+      condition: string;
+      topic: string;
+      count: number;
+      examples: { order_id: string }[];
+    }[];
     readonly resolved: readonly string[];
   };
 }
@@ -107,7 +120,10 @@ describe('alerts', () => {
     expect(shortOf(receiver.posts[1]?.body)).toEqual({ firing: [], resolved: ['check:disk'] });
     await refuseLine('18');
     await receiver.arrived(3);
-    expect(shortOf(receiver.posts[2]?.body)).toEqual({ firing: [['refused_line', 2]], resolved: [] });
+    expect(shortOf(receiver.posts[2]?.body)).toEqual({
+      firing: [['refused_line', 2]],
+      resolved: [],
+    });
   });
 
   it('are neither repeated nor lost by a restart', async () => {
@@ -149,7 +165,9 @@ describe('alerts', () => {
     const limited = { intervalMs: 3_600_000 };
     start(receiver, limited);
     await receiver.arrived(1);
-    expect(shortOf(receiver.posts[0]?.body)).toMatchObject({ firing: expect.arrayContaining([['check:disk', 1]]) });
+    expect(shortOf(receiver.posts[0]?.body)).toMatchObject({
+      firing: expect.arrayContaining([['check:disk', 1]]),
+    });
     await loop?.stop();
     failing = [];
     start(receiver, limited);
@@ -176,7 +194,9 @@ describe('alerts', () => {
     await receiver.arrived(4);
     await loop?.stop();
     expect(outbox.store.read.sinkPauses()).toEqual([]);
-    expect((await outbox.store.alerts.told('ops')).conditions).toMatchObject([{ condition: 'refused_line', count: 1 }]);
+    expect((await outbox.store.alerts.told('ops')).conditions).toMatchObject([
+      { condition: 'refused_line', count: 1 },
+    ]);
   });
 
   it('show in health while their endpoint fails, and a reload of the sinks does not end that', async () => {
@@ -185,13 +205,25 @@ describe('alerts', () => {
     start(receiver);
     await receiver.arrived(3);
     await loop?.stop();
-    await outbox.store.adoptConfig({ shops: [], keys: [], sinks: [{ name: 'folder', sources: null }], nowMs: 5000 });
-    expect(outbox.store.read.sinkPauses()).toMatchObject([{ sink: 'alert:ops', reason: 'http_503' }]);
+    await outbox.store.adoptConfig({
+      shops: [],
+      keys: [],
+      sinks: [{ name: 'folder', sources: null }],
+      nowMs: 5000,
+    });
+    expect(outbox.store.read.sinkPauses()).toMatchObject([
+      { sink: 'alert:ops', reason: 'http_503' },
+    ]);
   });
 
   it('say that another endpoint takes none until it does or is configured no more, and never their own', async () => {
     const pauseOf = (name: string) => {
-      const pause = { sink: `alert:${name}`, reason: 'http_503', message: 'it answered 503', probes: 3 };
+      const pause = {
+        sink: `alert:${name}`,
+        reason: 'http_503',
+        message: 'it answered 503',
+        probes: 3,
+      };
       return outbox.store.results.pauseSink({ ...pause, nowMs: Date.now(), probeAtMs: Date.now() });
     };
     const receiver = await receiving(takes);
@@ -208,7 +240,12 @@ describe('alerts', () => {
   it('are not paused for ever when what they were about ended before their endpoint was back', async () => {
     const receiver = await receiving(answers(503));
     const nowMs = Date.now();
-    const pause = { sink: 'alert:ops', reason: 'http_503', message: 'the receiver answered 503', probes: 3 };
+    const pause = {
+      sink: 'alert:ops',
+      reason: 'http_503',
+      message: 'the receiver answered 503',
+      probes: 3,
+    };
     await outbox.store.results.pauseSink({ ...pause, nowMs, probeAtMs: nowMs + 20 });
     start(receiver);
     await expect.poll(() => outbox.store.read.sinkPauses()).toEqual([]);
@@ -217,7 +254,8 @@ describe('alerts', () => {
 
   it('say a cause once, however many rows and shops it has', async () => {
     const receiver = await receiving(takes);
-    const of = (source: string, orderId: string) => line({ source, orderId, variant: 'nope-usd-1' });
+    const of = (source: string, orderId: string) =>
+      line({ source, orderId, variant: 'nope-usd-1' });
     const orders = Array.from({ length: 14 }, (_, index) => of(`shop${index % 3}`, String(index)));
     await outbox.accept(orders);
     const error = { code: 'invalid_variant', message: 'WHAT THE API WROTE', buffered: false };
@@ -231,7 +269,9 @@ describe('alerts', () => {
       'order-sync i',
       '• warning: 14 paid lines were rejected by the API in shop0, shop1, shop2',
       '   14 x invalid_variant nope-usd-1 in 3 shops, since 1970-01-01 00:00:02Z',
-      expect.stringMatching(/^ {3}To do: correct its cause and order it again with `orders reorder`/),
+      expect.stringMatching(
+        /^ {3}To do: correct its cause and order it again with `orders reorder`/,
+      ),
       '   https://orders.example.com/attention?kind=rejected',
     ]);
   });
@@ -248,7 +288,9 @@ describe('alerts', () => {
         '   1 x invalid_field order &lt;!channel&gt;, since 1970-01-01 00:00:01Z',
       ].join('\n'),
     );
-    expect(text).toContain('To do: correct the line and send it again, or end it with `orders ack`');
+    expect(text).toContain(
+      'To do: correct the line and send it again, or end it with `orders ack`',
+    );
     expect(text).toContain('https://orders.example.com/attention?kind=refused_line');
     expect(text).toContain('&lt;!channel&gt;');
     expect(receiver.posts[0]?.headers['webhook-signature']).toBeUndefined();

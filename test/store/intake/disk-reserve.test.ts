@@ -55,17 +55,25 @@ describe('with less free space than is kept for the orders that are known', () =
     await post(line());
     minFreeBytes = Number.MAX_SAFE_INTEGER;
     expect(await post(line(), line({ orderId: '1002' }))).toEqual([
-      expect.objectContaining({ kind: 'accepted', orders: [expect.objectContaining({ status: 'known' })] }),
+      expect.objectContaining({
+        kind: 'accepted',
+        orders: [expect.objectContaining({ status: 'known' })],
+      }),
       { kind: 'failed', error: full },
     ]);
     const cancel = { source: 'shop1', orderId: '1001', actor: 'shop', reason: 'test', nowMs: 2000 };
-    expect(await box.store.intake.cancelUnsent(cancel)).toMatchObject({ kind: 'cancelled', cancelled: 1 });
+    expect(await box.store.intake.cancelUnsent(cancel)).toMatchObject({
+      kind: 'cancelled',
+      cancelled: 1,
+    });
   });
 
   it('a refund in the shop still takes back what was not sent', async () => {
     await box.store.storefronts.takeOrder(shopOrder({}));
     minFreeBytes = Number.MAX_SAFE_INTEGER;
-    const lines = [{ lineId: '1', sku: 'CARD', isMapped: true, hold: null, remaining: 0, buy: null }];
+    const lines = [
+      { lineId: '1', sku: 'CARD', isMapped: true, hold: null, remaining: 0, buy: null },
+    ];
     const refunded = shopOrder({ modifiedMs: 2000, nowMs: 2000, refundCount: 1, lines });
     expect(await box.store.storefronts.takeOrder(refunded)).toMatchObject({ takenBack: 1 });
   });

@@ -32,7 +32,9 @@ describe('the metadata of an order', () => {
 
   it('comes with an order over HTTP, too', async () => {
     await refuse();
-    await outbox.store.intake.acceptRequests([{ nowMs: 600, lines: [line({ metadata: { cart: 78 } })] }]);
+    await outbox.store.intake.acceptRequests([
+      { nowMs: 600, lines: [line({ metadata: { cart: 78 } })] },
+    ]);
     expect(shown()).toEqual({ cart: 78 });
   });
 

@@ -37,7 +37,13 @@ describe('accepting lines', () => {
   });
 
   it('counts a line once when its file is read again after a crash', async () => {
-    await outbox.store.intake.files.begin({ id: 'F1', name: 'a.csv', folder: 'folder', sizeBytes: 10, nowMs: 1 });
+    await outbox.store.intake.files.begin({
+      id: 'F1',
+      name: 'a.csv',
+      folder: 'folder',
+      sizeBytes: 10,
+      nowMs: 1,
+    });
     await outbox.accept([line(), line({ lineId: '2' })], 'F1');
     const again = await outbox.store.intake.files.begin({
       id: 'F1',
@@ -69,7 +75,9 @@ describe('accepting lines', () => {
   });
 
   it('accepts a whole batch or nothing of it', async () => {
-    await expect(outbox.accept([line(), line({ lineId: '2', source: '' })])).rejects.toThrow('CHECK');
+    await expect(outbox.accept([line(), line({ lineId: '2', source: '' })])).rejects.toThrow(
+      'CHECK',
+    );
     expect(outbox.store.read.counts().pending).toBe(0);
   });
 });
@@ -83,7 +91,9 @@ describe('attempts', () => {
       state: 'sending',
       request_body: attempt.request?.body,
     });
-    expect(other.prepare('SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL').pluck().get()).toBe(1);
+    expect(
+      other.prepare('SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL').pluck().get(),
+    ).toBe(1);
     expect(other.prepare('SELECT limit_name FROM budget_slots ORDER BY 1').pluck().all()).toEqual([
       'orders',
       'requests',
@@ -96,7 +106,10 @@ describe('attempts', () => {
     const first = await outbox.opened();
     await stepsOf(outbox.store).closeAttempt(close(first, { ...nothing, nextStep: 'send' }));
     const second = await stepsOf(outbox.store).openAttempt(
-      outbox.claim({ nowMs: 5000, render: () => ({ method: 'PUT', path: '/other', body: 'other' }) }),
+      outbox.claim({
+        nowMs: 5000,
+        render: () => ({ method: 'PUT', path: '/other', body: 'other' }),
+      }),
     );
     expect(second?.request).toEqual({ ...first.request, headers: {} });
     expect(second?.entry.outcomeUnknown).toBe(true);
@@ -107,13 +120,17 @@ describe('attempts', () => {
     const attempt = await outbox.opened();
     expect(await stepsOf(outbox.store).openAttempt(outbox.claim())).toBeNull();
     await stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled));
-    await expect(stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled))).rejects.toMatchObject({
+    await expect(
+      stepsOf(outbox.store).closeAttempt(close(attempt, fulfilled)),
+    ).rejects.toMatchObject({
       code: 'INVARIANT',
     });
     const raw = new SqliteDatabase(outbox.path);
     expect(() => raw.exec("UPDATE attempts SET outcome = 'x'")).toThrow('never changed');
     expect(() => raw.exec('DELETE FROM attempts')).toThrow('append-only');
-    expect(() => raw.exec("UPDATE entries SET reference = 'os-another-one'")).toThrow('one purchase');
+    expect(() => raw.exec("UPDATE entries SET reference = 'os-another-one'")).toThrow(
+      'one purchase',
+    );
     expect(() => raw.exec("UPDATE entries SET request_body = 'x'")).toThrow('never changed');
     expect(() => raw.exec('DELETE FROM entries')).toThrow('never deleted');
     raw.close();
@@ -139,16 +156,29 @@ describe('attempts', () => {
       return { method: 'POST', path: '/orders', body: '{}' };
     };
     expect(await stepsOf(outbox.store).openAttempt(outbox.claim({ render }))).toBeNull();
-    expect((await stepsOf(outbox.store).openAttempt(outbox.claim({ render })))?.entry.variant).toBe('fine');
+    expect((await stepsOf(outbox.store).openAttempt(outbox.claim({ render })))?.entry.variant).toBe(
+      'fine',
+    );
     expect(outbox.store.read.counts()).toMatchObject({ needs_review: 1, sending: 1 });
   });
 
   it('that look up a cancel ask for the order of its eSIM, unless that order was refunded', async () => {
-    const buyAndCancel = async (state: 'fulfilled' | 'refunded', iccid: string): Promise<string | null> => {
-      await outbox.accept([line({ orderId: state, operation: 'esim_order', variant: null, plan: 'p' })]);
+    const buyAndCancel = async (
+      state: 'fulfilled' | 'refunded',
+      iccid: string,
+    ): Promise<string | null> => {
+      await outbox.accept([
+        line({ orderId: state, operation: 'esim_order', variant: null, plan: 'p' }),
+      ]);
       const bought = { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } };
       await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), bought));
-      const cancel = { operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null } as const;
+      const cancel = {
+        operation: 'esim_cancel',
+        variant: null,
+        iccid,
+        quantity: null,
+        currency: null,
+      } as const;
       await outbox.accept([line({ orderId: state, lineId: '2', ...cancel })]);
       return (await outbox.opened()).originReference;
     };
@@ -161,9 +191,9 @@ describe('attempts', () => {
     const attempt = await outbox.opened();
     await outbox.reopen();
     const next = await outbox.store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 9 });
-    expect((await stepsOf(outbox.store).openAttemptsOfOthers(next)).map((found) => found.attemptId)).toEqual([
-      attempt.attemptId,
-    ]);
+    expect(
+      (await stepsOf(outbox.store).openAttemptsOfOthers(next)).map((found) => found.attemptId),
+    ).toEqual([attempt.attemptId]);
     expect(await stepsOf(outbox.store).openAttemptsOfOthers(outbox.incarnationId)).toEqual([]);
   });
 });

@@ -13,35 +13,51 @@ const ack = (box: Outbox, which: AcknowledgeRequest['which']) =>
 const kinds = (box: Outbox) => box.store.read.attention(100).map(({ kind }) => kind);
 
 describe('acknowledging what stands in the attention list', () => {
-  it.each(['rejected', 'expired'] as const)('ends the row of an entry that was %s, for good', async (situation) => {
-    const box = await standingIn(situation);
-    expect(box.store.read.attentionCounts()).toEqual({ [situation]: 1 });
-    const reference = referenceOf(box);
-    expect(await ack(box, { ids: [reference] })).toEqual({ acknowledged: [reference], refused: [] });
-    await box.reopen();
-    expect(box.store.read.attentionCounts()).toEqual({});
-    expect(box.store.read.listOrders({ attention: true, limit: 10 })).toEqual([]);
-    expect(box.auditLog()).toMatchObject([
-      { actor: 'cli:anna', action: 'acknowledge', subject: reference, reason: 'refunded by hand' },
-    ]);
-  });
+  it.each(['rejected', 'expired'] as const)(
+    'ends the row of an entry that was %s, for good',
+    async (situation) => {
+      const box = await standingIn(situation);
+      expect(box.store.read.attentionCounts()).toEqual({ [situation]: 1 });
+      const reference = referenceOf(box);
+      expect(await ack(box, { ids: [reference] })).toEqual({
+        acknowledged: [reference],
+        refused: [],
+      });
+      await box.reopen();
+      expect(box.store.read.attentionCounts()).toEqual({});
+      expect(box.store.read.listOrders({ attention: true, limit: 10 })).toEqual([]);
+      expect(box.auditLog()).toMatchObject([
+        {
+          actor: 'cli:anna',
+          action: 'acknowledge',
+          subject: reference,
+          reason: 'refunded by hand',
+        },
+      ]);
+    },
+  );
 
   const needDecisions = [
     ['needs_review, outcome unknown', 'needs_review', 'retry, resolve'],
     ['held, pending', 'held', 'release, cancel'],
     ['held, unknown', 'held', 'release'],
   ] as const;
-  it.each(needDecisions)('is refused where a decision is open: %s', async (situation, state, actions) => {
-    const box = await standingIn(situation);
-    const reference = referenceOf(box);
-    const message = `${reference} is ${state} and needs a decision: it cannot be acknowledged`;
-    expect(await ack(box, { ids: [reference] })).toEqual({
-      acknowledged: [],
-      refused: [{ id: reference, code: 'REFUSED', message, hint: `what can be done: ${actions}` }],
-    });
-    expect((await ack(box, { source: 'shop1' })).acknowledged).toEqual([]);
-    expect(box.store.read.attentionCounts()).toEqual({ [state]: 1 });
-  });
+  it.each(needDecisions)(
+    'is refused where a decision is open: %s',
+    async (situation, state, actions) => {
+      const box = await standingIn(situation);
+      const reference = referenceOf(box);
+      const message = `${reference} is ${state} and needs a decision: it cannot be acknowledged`;
+      expect(await ack(box, { ids: [reference] })).toEqual({
+        acknowledged: [],
+        refused: [
+          { id: reference, code: 'REFUSED', message, hint: `what can be done: ${actions}` },
+        ],
+      });
+      expect((await ack(box, { source: 'shop1' })).acknowledged).toEqual([]);
+      expect(box.store.read.attentionCounts()).toEqual({ [state]: 1 });
+    },
+  );
 
   it.each(['pending', 'sending', 'fulfilled', 'cancelled', 'rejected, replaced'] as const)(
     'is refused for what is not in the list: %s',
@@ -56,9 +72,9 @@ describe('acknowledging what stands in the attention list', () => {
 
   it('is refused a second time, and needs a reason', async () => {
     const box = await standingIn('rejected');
-    await expect(box.store.operator.acknowledge({ which: {}, actor: 'a', reason: ' x ', nowMs })).rejects.toMatchObject(
-      { code: 'INVALID_INPUT' },
-    );
+    await expect(
+      box.store.operator.acknowledge({ which: {}, actor: 'a', reason: ' x ', nowMs }),
+    ).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     await ack(box, {});
     expect((await ack(box, { ids: [referenceOf(box)] })).refused).toHaveLength(1);
   });
@@ -76,7 +92,8 @@ describe('acknowledging what stands in the attention list', () => {
       value: '0',
     }));
     await box.store.intake.acceptBatch({ nowMs: 9000, fileId: null, lines: [], rejections });
-    const count = async (which: AcknowledgeRequest['which']) => (await ack(box, which)).acknowledged.length;
+    const count = async (which: AcknowledgeRequest['which']) =>
+      (await ack(box, which)).acknowledged.length;
     expect(await count({ code: 'out_of_stock', source: 'shop2' })).toBe(0);
     expect(await count({ beforeMs: 9000 })).toBe(1);
     expect(box.store.read.attentionCounts()).toEqual({ refused_line: 1500 });
@@ -111,7 +128,9 @@ describe('a result that was given up', () => {
       });
     };
     await giveUp(9_000_000);
-    expect((await ack(box, { ids: ['delivery:1:folder'] })).acknowledged).toEqual(['delivery:1:folder']);
+    expect((await ack(box, { ids: ['delivery:1:folder'] })).acknowledged).toEqual([
+      'delivery:1:folder',
+    ]);
     expect(kinds(box)).toEqual([]);
     await redeliver(box.store, {}, 9_000_000);
     await giveUp(9_000_001);
@@ -146,9 +165,13 @@ describe('what was not bought leaves the attention list by itself', () => {
   });
   const buy = line({ source: 'main', orderId: '9', extra: { sku: 'CARD', shop_quantity: '1' } });
   const paid = (modifiedMs: number) =>
-    box.store.storefronts.takeOrder(orderOf({ modifiedMs, lines: [{ ...shopLine, remaining: 1, buy }] }));
+    box.store.storefronts.takeOrder(
+      orderOf({ modifiedMs, lines: [{ ...shopLine, remaining: 1, buy }] }),
+    );
   const refunded = (modifiedMs: number) =>
-    box.store.storefronts.takeOrder(orderOf({ modifiedMs, lines: [{ ...shopLine, remaining: 0, buy: null }] }));
+    box.store.storefronts.takeOrder(
+      orderOf({ modifiedMs, lines: [{ ...shopLine, remaining: 0, buy: null }] }),
+    );
 
   it('when its replacement takes its place, which then answers for it', async () => {
     await box.accept([line()]);
@@ -158,7 +181,9 @@ describe('what was not bought leaves the attention list by itself', () => {
     const { newReference } = await act(box, { action: 'reorder', confirm: first });
     expect(kinds(box)).toEqual([]);
     await settle(box, rejected);
-    expect(box.store.read.attention(9)).toMatchObject([{ kind: 'rejected', reference: newReference }]);
+    expect(box.store.read.attention(9)).toMatchObject([
+      { kind: 'rejected', reference: newReference },
+    ]);
   });
 
   it('when the shop refunds it; and stands there again when the shop shows it as paid again', async () => {
@@ -193,7 +218,13 @@ describe('what was not bought leaves the attention list by itself', () => {
   it('when a caller cancels the order', async () => {
     await box.accept([line()]);
     await settle(box, rejected);
-    const cancelled = { source: 'shop1', orderId: '1001', actor: 'http', reason: 'customer left', nowMs };
+    const cancelled = {
+      source: 'shop1',
+      orderId: '1001',
+      actor: 'http',
+      reason: 'customer left',
+      nowMs,
+    };
     await box.store.intake.cancelUnsent(cancelled);
     expect(kinds(box)).toEqual([]);
   });
@@ -206,11 +237,28 @@ describe('what was not bought leaves the attention list by itself', () => {
   });
 
   it('when a refused line comes again corrected', async () => {
-    const refused = { lineNumber: 2, source: 'shop1', orderId: '1001', lineId: '1', code: 'invalid_field' } as const;
+    const refused = {
+      lineNumber: 2,
+      source: 'shop1',
+      orderId: '1001',
+      lineId: '1',
+      code: 'invalid_field',
+    } as const;
     const rejection = { ...refused, field: 'quantity', rule: 'must be at least 1', value: '0' };
     for (const id of ['F1', 'F2'])
-      await box.store.intake.files.begin({ id, name: id, folder: 'folder', sizeBytes: 1, nowMs: 1 });
-    await box.store.intake.acceptBatch({ nowMs: 1, fileId: 'F1', lines: [], rejections: [rejection] });
+      await box.store.intake.files.begin({
+        id,
+        name: id,
+        folder: 'folder',
+        sizeBytes: 1,
+        nowMs: 1,
+      });
+    await box.store.intake.acceptBatch({
+      nowMs: 1,
+      fileId: 'F1',
+      lines: [],
+      rejections: [rejection],
+    });
     expect(kinds(box)).toEqual(['refused_line']);
     await box.accept([line()], 'F2');
     expect(kinds(box)).toEqual([]);
@@ -219,7 +267,12 @@ describe('what was not bought leaves the attention list by itself', () => {
   });
 
   it('when a later file brings the same mistake of the same line: that is one thing to do', async () => {
-    const refused = { lineNumber: 2, source: 'shop1', orderId: '1001', code: 'invalid_field' } as const;
+    const refused = {
+      lineNumber: 2,
+      source: 'shop1',
+      orderId: '1001',
+      code: 'invalid_field',
+    } as const;
     const ofLine = (lineId: string | null, rule = 'must be at least 1') => ({
       ...refused,
       lineId,
@@ -228,7 +281,13 @@ describe('what was not bought leaves the attention list by itself', () => {
       value: '0',
     });
     const take = async (fileId: string, rejections: readonly ReturnType<typeof ofLine>[]) => {
-      await box.store.intake.files.begin({ id: fileId, name: 'orders.csv', folder: 'folder', sizeBytes: 1, nowMs: 1 });
+      await box.store.intake.files.begin({
+        id: fileId,
+        name: 'orders.csv',
+        folder: 'folder',
+        sizeBytes: 1,
+        nowMs: 1,
+      });
       await box.store.intake.acceptBatch({ nowMs: 1, fileId, lines: [], rejections });
     };
     await take('F1', [ofLine('1'), ofLine('2'), ofLine(null)]);
@@ -261,6 +320,8 @@ describe('what was not bought leaves the attention list by itself', () => {
     await stepsOf(box.store).closeAttempt(close(await box.opened({ nowMs: 510_000 }), fulfilled));
     await refunded(2000);
     await refunded(3000);
-    expect(box.store.read.attention(9)).toMatchObject([{ kind: 'storefront', code: 'refunded_in_storefront' }]);
+    expect(box.store.read.attention(9)).toMatchObject([
+      { kind: 'storefront', code: 'refunded_in_storefront' },
+    ]);
   });
 });

@@ -40,10 +40,14 @@ async function run(
   references?: readonly string[],
 ): Promise<BulkResult> {
   const found = references ?? previewBulk(box.store.read, { order, which }).references;
-  return await runBulk({ order, which, ...who }, found, async ({ action: _action, ...command }) => ({
-    kind: 'bulk',
-    ...(await box.store.operator.actInBulk({ ...command, ...policy })),
-  }));
+  return await runBulk(
+    { order, which, ...who },
+    found,
+    async ({ action: _action, ...command }) => ({
+      kind: 'bulk',
+      ...(await box.store.operator.actInBulk({ ...command, ...policy })),
+    }),
+  );
 }
 
 const states = (box: Outbox): Readonly<Record<string, number>> =>
@@ -56,7 +60,11 @@ async function openOutbox(): Promise<Outbox> {
 }
 
 describe('a command for many entries', () => {
-  it.each(names.flatMap((situation) => bulkActions.map((action): [BulkAction, Situation] => [action, situation])))(
+  it.each(
+    names.flatMap((situation) =>
+      bulkActions.map((action): [BulkAction, Situation] => [action, situation]),
+    ),
+  )(
     'does by %s to an entry that is %s what the command for one entry does',
     async (action, situation) => {
       const [one, many] = [await standingIn(situation), await standingIn(situation)];
@@ -69,10 +77,14 @@ describe('a command for many entries', () => {
       const result = await run(many, action, all, [reference]);
       const isAllowed = alone === null;
       expect(result.changed).toEqual(isAllowed ? [reference] : []);
-      expect(result.refused.map((refusal) => refusal.reference)).toEqual(isAllowed ? [] : [reference]);
+      expect(result.refused.map((refusal) => refusal.reference)).toEqual(
+        isAllowed ? [] : [reference],
+      );
       const moved = 'SELECT state, next_step, due_at_ms, held_from FROM entries';
       expect(rows(many, moved)).toEqual(rows(isAllowed ? one : many, moved));
-      expect(isAllowed ? [] : rows(many, 'SELECT * FROM entries ORDER BY id')).toEqual(isAllowed ? [] : before);
+      expect(isAllowed ? [] : rows(many, 'SELECT * FROM entries ORDER BY id')).toEqual(
+        isAllowed ? [] : before,
+      );
     },
     120_000,
   );
@@ -108,10 +120,9 @@ describe('a command for many entries', () => {
     await stepsOf(box.store).closeAttempt(close(attempt, emptyBalance));
     const count = (order: BulkAction, which: Partial<BulkFilter>): Record<string, number> =>
       Object.fromEntries(
-        previewBulk(box.store.read, { order, which: { ...all, ...which } }).found.map(({ state, count: found }) => [
-          state,
-          found,
-        ]),
+        previewBulk(box.store.read, { order, which: { ...all, ...which } }).found.map(
+          ({ state, count: found }) => [state, found],
+        ),
       );
     expect(count('hold', {})).toEqual({ pending: 5, waiting: 1 });
     expect(count('hold', { source: 'shop1' })).toEqual({ pending: 1, waiting: 1 });
@@ -119,7 +130,10 @@ describe('a command for many entries', () => {
     expect(count('cancel', { code: 'insufficient_balance' })).toEqual({ waiting: 1 });
     expect(count('retry', { state: 'pending' })).toEqual({});
     expect(count('hold', { untilMs: 999 })).toEqual({});
-    expect(await run(box, 'hold', { ...all, source: 'shop1' })).toMatchObject({ changed: { length: 2 }, refused: [] });
+    expect(await run(box, 'hold', { ...all, source: 'shop1' })).toMatchObject({
+      changed: { length: 2 },
+      refused: [],
+    });
     expect(states(box)).toEqual({ pending: 4, held: 2 });
     expect(count('release', { code: 'held' })).toEqual({ held: 2 });
   });
@@ -130,7 +144,10 @@ describe('a command for many entries', () => {
     const { references } = previewBulk(box.store.read, { order: 'cancel', which: all });
     const [first = '', second = ''] = references;
     await act(box, { action: 'hold' }, { reference: first });
-    const result = await run(box, 'cancel', { ...all, state: 'pending' }, [...references, 'os-nobody-1']);
+    const result = await run(box, 'cancel', { ...all, state: 'pending' }, [
+      ...references,
+      'os-nobody-1',
+    ]);
     expect(result.changed).toEqual([second]);
     expect(result.refused.map(({ message }) => message)).toEqual([
       `${first} is held now, or has changed since it was found`,
@@ -174,7 +191,9 @@ describe('a command for many entries', () => {
 
   it('takes at most so many entries in one run', async () => {
     const box = await openOutbox();
-    await box.accept(Array.from({ length: mostInRun + 5 }, (_, order) => line({ orderId: String(order) })));
+    await box.accept(
+      Array.from({ length: mostInRun + 5 }, (_, order) => line({ orderId: String(order) })),
+    );
     const steps: number[] = [];
     const { matched, references } = previewBulk(box.store.read, { order: 'cancel', which: all });
     expect([matched, references.length]).toEqual([mostInRun + 5, mostInRun]);
@@ -195,7 +214,13 @@ describe('a command for many entries', () => {
     const box = await openOutbox();
     await box.accept([line()]);
     const references = [referenceOf(box)];
-    const given = { order: 'hold', which: all, references, actor: 'cli:anna', reason: ' x ' } as const;
+    const given = {
+      order: 'hold',
+      which: all,
+      references,
+      actor: 'cli:anna',
+      reason: ' x ',
+    } as const;
     await expect(box.store.operator.actInBulk({ ...given, ...policy })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
     });

@@ -51,7 +51,12 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
   'held, waiting: cancel': { ...takenBack, held_from: null },
   'held, unknown: release': { ...back, state: 'unknown', due_at_ms: nowMs },
   'held, placed: release': { ...back, state: 'placed', due_at_ms: nowMs },
-  'needs_review, refused: retry': { state: 'waiting', due_at_ms: nowMs, review_reason: null, tries: 0 },
+  'needs_review, refused: retry': {
+    state: 'waiting',
+    due_at_ms: nowMs,
+    review_reason: null,
+    tries: 0,
+  },
   'needs_review, refused: resolve': done,
   'needs_review, outcome unknown: retry': {
     state: 'unknown',
@@ -60,7 +65,11 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
     review_reason: null,
     tries: 0,
   },
-  'needs_review, outcome unknown: resolve': { ...done, outcome_unknown: 0, in_flight_window_end_ms: null },
+  'needs_review, outcome unknown: resolve': {
+    ...done,
+    outcome_unknown: 0,
+    in_flight_window_end_ms: null,
+  },
   'needs_review, accepted: retry': {
     state: 'placed',
     next_step: 'lookup',
@@ -121,9 +130,13 @@ describe('a command of a person for an entry', () => {
       const versionBefore = versionOf(box);
       const { newReference } = await act(box, orders(box)[action]);
       const [after = {}, ...others] = entries(box);
-      const changed = Object.fromEntries(Object.entries(after).filter(([name, value]) => before[name] !== value));
+      const changed = Object.fromEntries(
+        Object.entries(after).filter(([name, value]) => before[name] !== value),
+      );
       delete changed['updated_at_ms'];
-      const really = Object.fromEntries(Object.entries(expected).filter(([name, value]) => before[name] !== value));
+      const really = Object.fromEntries(
+        Object.entries(expected).filter(([name, value]) => before[name] !== value),
+      );
       expect(changed).toEqual(really);
       const log = rows<{ detail: string }>(box, 'SELECT * FROM audit');
       expect(log).toHaveLength(audits + 1);
@@ -134,13 +147,17 @@ describe('a command of a person for an entry', () => {
         reason: 'asked by the shop',
       });
       const detail: { before: Row; after: Row } = JSON.parse(log.at(-1)?.detail ?? '{}');
-      expect([detail.before['state'], detail.after['state']]).toEqual([before['state'], after['state']]);
+      expect([detail.before['state'], detail.after['state']]).toEqual([
+        before['state'],
+        after['state'],
+      ]);
       // The result is due again exactly when it has changed.
       const isNews = before['state'] !== after['state'] || action === 'reorder';
       expect(versionOf(box) - versionBefore).toBe(isNews ? 1 : 0);
       const due = await box.store.results.dueDeliveries('folder', nowMs, 10);
       expect(due.length).toBeGreaterThanOrEqual(isNews ? 1 : 0);
-      // Only a re-order makes a new reference, and just one. Its entry copies the purchase, and nothing else.
+      // Only a re-order makes a new reference, and just one. Its entry copies the purchase, and
+      // nothing else.
       const fresh = {
         generation: 1,
         part: 0,
@@ -149,30 +166,44 @@ describe('a command of a person for an entry', () => {
         outcome_unknown: 0,
         not_after_ms: null,
       };
-      expect(others).toMatchObject(action === 'reorder' ? [{ ...fresh, reference: newReference }] : []);
+      expect(others).toMatchObject(
+        action === 'reorder' ? [{ ...fresh, reference: newReference }] : [],
+      );
       expect(newReference).not.toBe(after['reference']);
     },
   );
 
-  it.each(names)('given by two people at the same time is performed once: an entry in "%s"', async (situation) => {
-    const box = await standingIn(situation);
-    for (const action of ['cancel', 'reorder', 'resolve', 'hold', 'release'] as const) {
-      if (changes[`${situation}: ${action}`] === undefined) continue;
-      const order = orders(box)[action];
-      const both = await Promise.allSettled([act(box, order), act(box, order)]);
-      expect(both.map((each) => each.status)).toEqual(['fulfilled', 'rejected']);
-      expect(entries(box).length).toBeLessThanOrEqual(2);
-      return;
-    }
-  });
+  it.each(names)(
+    'given by two people at the same time is performed once: an entry in "%s"',
+    async (situation) => {
+      const box = await standingIn(situation);
+      for (const action of ['cancel', 'reorder', 'resolve', 'hold', 'release'] as const) {
+        if (changes[`${situation}: ${action}`] === undefined) continue;
+        const order = orders(box)[action];
+        const both = await Promise.allSettled([act(box, order), act(box, order)]);
+        expect(both.map((each) => each.status)).toEqual(['fulfilled', 'rejected']);
+        expect(entries(box).length).toBeLessThanOrEqual(2);
+        return;
+      }
+    },
+  );
 
   it('is refused without a reason and an actor', async () => {
     const box = await standingIn('pending');
     const all = everything(box);
-    for (const wrong of [{ reason: 'ok' }, { reason: '   a   ' }, { reason: 'x'.repeat(501) }, { actor: ' ' }]) {
-      await expect(act(box, { action: 'hold' }, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    for (const wrong of [
+      { reason: 'ok' },
+      { reason: '   a   ' },
+      { reason: 'x'.repeat(501) },
+      { actor: ' ' },
+    ]) {
+      await expect(act(box, { action: 'hold' }, wrong)).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+      });
     }
-    await expect(act(box, { action: 'hold' }, { reference: 'os-nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(act(box, { action: 'hold' }, { reference: 'os-nobody' })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
     expect(everything(box)).toEqual(all);
   });
 

@@ -28,20 +28,32 @@ describe('an entry of unknown outcome', () => {
     await settle(box, { ...nothing, nextStep: 'send' });
     await act(box, { action: 'hold' });
     await act(box, { action: 'release' }, { nowMs: day3 });
-    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup', outcome_unknown: 1 });
+    expect(entries(box)[0]).toMatchObject({
+      state: 'unknown',
+      next_step: 'lookup',
+      outcome_unknown: 1,
+    });
   });
 
   it('is never sent again when its reference has expired and no lookup exists: it needs review', async () => {
     const blind = { nowMs: day3, lookupFamilies: [] };
     let box = await standingIn('held, unknown');
     await act(box, { action: 'release' }, blind);
-    expect(entries(box)[0]).toMatchObject({ state: 'needs_review', outcome_unknown: 1, held_from: null });
+    expect(entries(box)[0]).toMatchObject({
+      state: 'needs_review',
+      outcome_unknown: 1,
+      held_from: null,
+    });
     await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
     box = await standingIn('unknown');
     await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
     // The reference has not expired: the API still knows it, and answers with the first order.
     await act(box, { action: 'retry' }, { lookupFamilies: [] });
-    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'send', outcome_unknown: 1 });
+    expect(entries(box)[0]).toMatchObject({
+      state: 'unknown',
+      next_step: 'send',
+      outcome_unknown: 1,
+    });
   });
 
   it('keeps an earlier buffered rejection, so that only a lookup settles it', async () => {
@@ -49,21 +61,33 @@ describe('an entry of unknown outcome', () => {
     const refused = { code: 'out_of_stock', message: 'no stock', buffered: true };
     await settle(box, { ...nothing, row: 'out_of_stock', error: refused });
     await act(box, { action: 'retry' });
-    expect(entries(box)[0]).toMatchObject({ error_buffered: 1, outcome_row: 'out_of_stock', outcome_unknown: 1 });
+    expect(entries(box)[0]).toMatchObject({
+      error_buffered: 1,
+      outcome_row: 'out_of_stock',
+      outcome_unknown: 1,
+    });
   });
 
   it('cannot be resolved as rejected before the in-flight window has ended', async () => {
     const box = await standingIn('needs_review, outcome unknown');
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
-    await expect(act(box, order, { nowMs: inFlightWindowEndMs - 1 })).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, order, { nowMs: inFlightWindowEndMs - 1 })).rejects.toMatchObject({
+      code: 'REFUSED',
+    });
     await act(box, order, { nowMs: inFlightWindowEndMs });
-    expect(entries(box)[0]).toMatchObject({ state: 'rejected', outcome_unknown: 0, error_code: 'rejected_by_person' });
+    expect(entries(box)[0]).toMatchObject({
+      state: 'rejected',
+      outcome_unknown: 0,
+      error_code: 'rejected_by_person',
+    });
     const { newReference } = await act(box, { action: 'reorder', confirm: referenceOf(box) });
     expect(newReference).not.toBeNull();
   });
 
   it('cannot be re-ordered until a person says that it was not bought', async () => {
-    for (const situation of names.filter((name) => /unknown|\bplaced|needs_review|sending/.test(name))) {
+    for (const situation of names.filter((name) =>
+      /unknown|\bplaced|needs_review|sending/.test(name),
+    )) {
       const box = await standingIn(situation);
       const tried: EntryActionName[] = [
         'release',
@@ -88,12 +112,19 @@ describe('an entry that a person resolves', () => {
   it('as bought gets the order number that the person found in the list of the supplier', async () => {
     const box = await standingIn('needs_review, outcome unknown');
     const order = { ...bought, units: [{ code: 'AAAA-1111' }] };
-    await expect(act(box, { ...order, orderNumber: null, units: [] })).rejects.toThrow('without an order number');
+    await expect(act(box, { ...order, orderNumber: null, units: [] })).rejects.toThrow(
+      'without an order number',
+    );
     await act(box, order);
     const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
     expect(due?.document).toMatchObject({
       state: 'completed',
-      lines: [{ state: 'fulfilled', entries: [{ order_number: 'GC-77', error: null, resolved_by: 'cli:anna' }] }],
+      lines: [
+        {
+          state: 'fulfilled',
+          entries: [{ order_number: 'GC-77', error: null, resolved_by: 'cli:anna' }],
+        },
+      ],
     });
     expect(due?.document.lines[0]?.entries[0]?.units).toEqual([{ code: 'AAAA-1111' }]);
   });
@@ -109,7 +140,10 @@ describe('an entry that a person resolves', () => {
     expect(due?.document).toMatchObject({
       state: 'needs_manual_delivery',
       lines: [
-        { state: 'needs_manual_delivery', entries: [{ state: 'needs_manual_delivery', resolved_by: 'cli:anna' }] },
+        {
+          state: 'needs_manual_delivery',
+          entries: [{ state: 'needs_manual_delivery', resolved_by: 'cli:anna' }],
+        },
       ],
     });
     expect(resultSchema.parse(due?.document)).toEqual(due?.document);
@@ -117,7 +151,8 @@ describe('an entry that a person resolves', () => {
 
   it('as bought gets its missing units later, and nothing else of it changes', async () => {
     const box = await standingIn('fulfilled, units missing');
-    const standing = () => box.store.read.attention(10).map(({ kind, message }) => `${kind}: ${message}`);
+    const standing = () =>
+      box.store.read.attention(10).map(({ kind, message }) => `${kind}: ${message}`);
     const missing =
       'needs_manual_delivery: 1 of 1 units are not in the outbox: cli:anna found that it was bought, as order GC-77';
     expect(standing()).toEqual([missing]);
@@ -143,7 +178,9 @@ describe('an entry that a person resolves', () => {
       { state: 'fulfilled', order_number: 'GC-77', units, resolved_by: 'cli:ben', error: null },
     ]);
     expect(versionOf(box)).toBe(version + 1);
-    await expect(act(box, { ...bought, units })).rejects.toMatchObject({ hint: 'nothing can be done to it' });
+    await expect(act(box, { ...bought, units })).rejects.toMatchObject({
+      hint: 'nothing can be done to it',
+    });
   });
 
   it('keeps the units that the API delivered, and says when some are still missing', async () => {
@@ -154,7 +191,10 @@ describe('an entry that a person resolves', () => {
     await act(box, { ...bought, orderNumber: 'GC-1', units: [{ code: 'BBBB-2222' }] });
     const { document } = box.store.read.resultDocument(1);
     expect(document.state).toBe('needs_manual_delivery');
-    expect(document.lines[0]?.entries[0]?.units).toEqual([{ code: 'BBBB-2222' }, { code: 'SECRET-CODE' }]);
+    expect(document.lines[0]?.entries[0]?.units).toEqual([
+      { code: 'BBBB-2222' },
+      { code: 'SECRET-CODE' },
+    ]);
   });
 
   it('needs no word about units where all of them were delivered', async () => {
@@ -170,19 +210,26 @@ describe('an entry that a person resolves', () => {
     ['a serial number alone', [{ serial: 'S-1' }], 'do not look like units'],
     ['more than were ordered', [{ code: 'AAAA-1111' }, { code: 'BBBB-2222' }], 'more than the 1'],
     ['one of them twice', [{ code: 'AAAA-1111' }, { code: 'aaaa 1111' }], 'twice'],
-  ])('is refused with units that are %s, without showing them, and nothing changes', async (_why, units, says) => {
-    const box = await standingIn('needs_review, outcome unknown');
-    const before = everything(box);
-    const error: unknown = await act(box, { ...bought, units }).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: 'REFUSED', message: expect.stringContaining(says) });
-    expect(JSON.stringify(error)).not.toContain('1111');
-    expect(everything(box)).toEqual(before);
-  });
+  ])(
+    'is refused with units that are %s, without showing them, and nothing changes',
+    async (_why, units, says) => {
+      const box = await standingIn('needs_review, outcome unknown');
+      const before = everything(box);
+      const error: unknown = await act(box, { ...bought, units }).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toMatchObject({ code: 'REFUSED', message: expect.stringContaining(says) });
+      expect(JSON.stringify(error)).not.toContain('1111');
+      expect(everything(box)).toEqual(before);
+    },
+  );
 
   it('as not bought or refunded brings no units', async () => {
     const box = await standingIn('needs_review, outcome unknown');
     for (const as of ['rejected', 'refunded'] as const) {
-      await expect(act(box, { ...bought, as, units: [{ code: 'AAAA-1111' }] })).rejects.toThrow(`no units as ${as}`);
+      await expect(act(box, { ...bought, as, units: [{ code: 'AAAA-1111' }] })).rejects.toThrow(
+        `no units as ${as}`,
+      );
     }
     await act(box, { ...bought, as: 'refunded', units: [] });
     const { state, lines } = box.store.read.resultDocument(1).document;
@@ -193,14 +240,20 @@ describe('an entry that a person resolves', () => {
     const box = await standingIn('needs_review, outcome unknown');
     await act(box, { ...bought, units: [{ code: 'AAAA-1111' }] });
     expect(JSON.stringify(box.auditLog())).not.toContain('AAAA');
-    expect(box.auditLog().at(-1)).toMatchObject({ detail: expect.stringContaining('"units_entered":1') });
+    expect(box.auditLog().at(-1)).toMatchObject({
+      detail: expect.stringContaining('"units_entered":1'),
+    });
   });
 
   it('as not bought is refused when the API accepted the order', async () => {
     const box = await standingIn('needs_review, accepted');
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
-    await expect(act(box, order)).rejects.toMatchObject({ hint: expect.stringContaining('--order-number GC-1') });
-    await expect(act(box, { ...order, orderNumber: 'GC-2' })).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, order)).rejects.toMatchObject({
+      hint: expect.stringContaining('--order-number GC-1'),
+    });
+    await expect(act(box, { ...order, orderNumber: 'GC-2' })).rejects.toMatchObject({
+      code: 'REFUSED',
+    });
     await act(box, { ...order, orderNumber: 'GC-1' });
     expect(entries(box)[0]).toMatchObject({ state: 'rejected', order_number: 'GC-1' });
   });
@@ -275,7 +328,14 @@ describe('the eSIMs that a person names when resolving an order', () => {
     units: [],
   } as const;
   const cancelOf = (target: string) =>
-    line({ orderId: 'c', operation: 'esim_cancel', variant: null, iccid: target, quantity: null, currency: null });
+    line({
+      orderId: 'c',
+      operation: 'esim_cancel',
+      variant: null,
+      iccid: target,
+      quantity: null,
+      currency: null,
+    });
 
   async function doubtfulEsim(): Promise<Outbox> {
     const box = await Outbox.open();
@@ -304,7 +364,9 @@ describe('the eSIMs that a person names when resolving an order', () => {
 
   it('are refused when the API delivered them with another order, and nothing changes', async () => {
     const box = await doubtfulEsim();
-    await box.accept([line({ orderId: 'other', operation: 'esim_order', variant: null, plan: 'p' })]);
+    await box.accept([
+      line({ orderId: 'other', operation: 'esim_order', variant: null, plan: 'p' }),
+    ]);
     await stepsOf(box.store).closeAttempt(
       close(await box.opened(), { ...fulfilled, answer: { ...answer, units: [{ iccid }] } }),
     );
@@ -316,7 +378,13 @@ describe('the eSIMs that a person names when resolving an order', () => {
 
 describe('an eSIM', () => {
   const iccid = '8988211000000000001';
-  const cancelLine = { operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null } as const;
+  const cancelLine = {
+    operation: 'esim_cancel',
+    variant: null,
+    iccid,
+    quantity: null,
+    currency: null,
+  } as const;
 
   it('has one call in flight at most, also when a person releases an earlier order during a later one', async () => {
     for (const state of ['unknown', 'waiting'] as const) {
@@ -325,7 +393,10 @@ describe('an eSIM', () => {
       await box.accept([line({ ...cancelLine }), line({ ...cancelLine, orderId: '1002' })]);
       const first = await box.opened();
       await stepsOf(box.store).closeAttempt(
-        close(first, state === 'unknown' ? { ...nothing, nextStep: 'send' } : { ...outOfStock, dueAtMs: 3000 }),
+        close(
+          first,
+          state === 'unknown' ? { ...nothing, nextStep: 'send' } : { ...outOfStock, dueAtMs: 3000 },
+        ),
       );
       const { reference } = first.entry;
       await act(box, { action: 'hold' }, { reference });
@@ -347,7 +418,11 @@ describe('an eSIM', () => {
       onTestFinished(() => box.close());
       await box.accept([line({ operation: 'esim_order', variant: null, plan: 'p' })]);
       await stepsOf(box.store).closeAttempt(
-        close(await box.opened(), { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } }),
+        close(await box.opened(), {
+          ...fulfilled,
+          state,
+          answer: { ...answer, units: [{ iccid }] },
+        }),
       );
       await box.accept([line({ ...cancelLine, orderId: 'c' })]);
       const cancel = await box.opened();

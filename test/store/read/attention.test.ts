@@ -36,7 +36,9 @@ describe('the attention list', () => {
   it('has advice for each reason that the view gives, and for no other', () => {
     const sql = views().find(({ name }) => name === 'views/outbox_attention.sql')?.sql ?? '';
     const expressions = [
-      ...sql.matchAll(/^(?:SELECT '\w+', |SELECT e\.state, | +)('\w+'|CASE (?:(?!CASE)[\s\S])+? END) AS reason,/gm),
+      ...sql.matchAll(
+        /^(?:SELECT '\w+', |SELECT e\.state, | +)('\w+'|CASE (?:(?!CASE)[\s\S])+? END) AS reason,/gm,
+      ),
     ];
     // Each part of the list gives one.
     expect(expressions).toHaveLength(sql.split('\nUNION ALL\n').length);
@@ -70,16 +72,23 @@ describe('the attention list', () => {
         since: new Date(sinceMs).toISOString(),
         scope: 'variant:card',
         holdsUp: 'orders of this product',
-        whatToDo: 'ask the supplier, or correct `wholesale.wire`: `orders show` has the answers; then `queue resume`',
+        whatToDo:
+          'ask the supplier, or correct `wholesale.wire`: `orders show` has the answers; then `queue resume`',
         canAcknowledge: false,
       },
     ]);
   });
 
   it('shows an entry whose outcome has been unknown for more than a quarter of an hour', async () => {
-    await outbox.accept([line({ orderId: 'old' }), line({ orderId: 'new', variant: 'b' })], null, agoMs(anHour));
+    await outbox.accept(
+      [line({ orderId: 'old' }), line({ orderId: 'new', variant: 'b' })],
+      null,
+      agoMs(anHour),
+    );
     for (const nowMs of [agoMs(16 * 60_000), agoMs(14 * 60_000)])
-      await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs }), nothing, { nowMs }));
+      await stepsOf(outbox.store).closeAttempt(
+        close(await outbox.opened({ nowMs }), nothing, { nowMs }),
+      );
     expect(outbox.store.read.attention(100)).toMatchObject([
       { kind: 'unknown', orderId: 'old', state: 'unknown', code: 'dropped' },
     ]);
@@ -116,7 +125,9 @@ describe('the attention list', () => {
     ['answer_mismatch', 'paused'],
   ])('shows at once a pause that is no outage: %s', async (reason, expected) => {
     await pause('family:esim', Date.now(), reason);
-    expect(outbox.store.read.attention(100)).toMatchObject([{ scope: 'family:esim', reason: expected }]);
+    expect(outbox.store.read.attention(100)).toMatchObject([
+      { scope: 'family:esim', reason: expected },
+    ]);
   });
 
   it.each([
@@ -124,21 +135,30 @@ describe('the attention list', () => {
     ['http_401', 0],
     ['http_503', 75_000],
     ['ECONNREFUSED', 75_000],
-  ])('shows a sink that takes nothing because of %s after %d ms, while something waits', async (reason, ms) => {
-    const sink = 'folder';
-    const pauseSince = async (sinceMs: number) => {
-      await outbox.store.results.resumeSink({ sink, nowMs: sinceMs, wasOutage: false });
-      const facts = { sink, reason, message: 'the receiver failed', probeAtMs: sinceMs, probes: 1 };
-      await outbox.store.results.pauseSink({ ...facts, nowMs: sinceMs });
-    };
-    await pauseSince(agoMs(ms + 1000));
-    expect(pausedInAttention()).toEqual([]);
-    await outbox.accept([line({})]);
-    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
-    expect(pausedInAttention()).toEqual([sink]);
-    await pauseSince(agoMs(ms - 1000));
-    expect(pausedInAttention()).toEqual(ms === 0 ? [sink] : []);
-  });
+  ])(
+    'shows a sink that takes nothing because of %s after %d ms, while something waits',
+    async (reason, ms) => {
+      const sink = 'folder';
+      const pauseSince = async (sinceMs: number) => {
+        await outbox.store.results.resumeSink({ sink, nowMs: sinceMs, wasOutage: false });
+        const facts = {
+          sink,
+          reason,
+          message: 'the receiver failed',
+          probeAtMs: sinceMs,
+          probes: 1,
+        };
+        await outbox.store.results.pauseSink({ ...facts, nowMs: sinceMs });
+      };
+      await pauseSince(agoMs(ms + 1000));
+      expect(pausedInAttention()).toEqual([]);
+      await outbox.accept([line({})]);
+      await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
+      expect(pausedInAttention()).toEqual([sink]);
+      await pauseSince(agoMs(ms - 1000));
+      expect(pausedInAttention()).toEqual(ms === 0 ? [sink] : []);
+    },
+  );
 
   it('shows the pause of a product only while something of it is to be sent', async () => {
     const plan = { operation: 'esim_order', variant: null, plan: 'es|7', days: 7 } as const;
@@ -148,8 +168,20 @@ describe('the attention list', () => {
       line({ orderId: '3', ...plan }),
     ]);
     await settleNext('unknown', { state: 'unknown', nextStep: 'send', dueAtMs: 9_000_000 });
-    await settleNext('waits', { state: 'waiting', nextStep: 'send', outcomeUnknown: false, dueAtMs: 9_000_000 });
-    for (const scope of ['variant:unknown', 'variant:waits', 'plan:es|7', 'variant:7', 'variant:gone', 'plan:7'])
+    await settleNext('waits', {
+      state: 'waiting',
+      nextStep: 'send',
+      outcomeUnknown: false,
+      dueAtMs: 9_000_000,
+    });
+    for (const scope of [
+      'variant:unknown',
+      'variant:waits',
+      'plan:es|7',
+      'variant:7',
+      'variant:gone',
+      'plan:7',
+    ])
       await pause(scope);
     for (const scope of ['account', 'key:main', 'family:esim', 'balance:JPY']) await pause(scope);
     expect(pausedInAttention()).toEqual([
@@ -182,14 +214,24 @@ describe('the attention list, a page at a time', () => {
       { nowMs: 3000, rejections: rejections.slice(10, 30) },
       { nowMs: 2000, rejections: rejections.slice(30) },
     ];
-    for (const batch of batches) await outbox.store.intake.acceptBatch({ fileId: null, lines: [], ...batch });
+    for (const batch of batches)
+      await outbox.store.intake.acceptBatch({ fileId: null, lines: [], ...batch });
     await outbox.accept([line({ orderId: 'waits', variant: 'late' })], null, 1000);
-    await settleNext('late', { state: 'waiting', nextStep: 'send', outcomeUnknown: false, dueAtMs: agoMs(-anHour) });
+    await settleNext('late', {
+      state: 'waiting',
+      nextStep: 'send',
+      outcomeUnknown: false,
+      dueAtMs: agoMs(-anHour),
+    });
     const sinceMs = agoMs(anHour);
     for (const scope of ['account', 'balance:USD', 'key:main']) await pause(scope, sinceMs);
     const { read } = outbox.store;
     const whole = read.attention(1000).map(({ id }) => id);
-    expect([whole.length, whole[0], whole.at(-1)?.slice(0, 3)]).toEqual([44, 'pause:account', 'os-']);
+    expect([whole.length, whole[0], whole.at(-1)?.slice(0, 3)]).toEqual([
+      44,
+      'pause:account',
+      'os-',
+    ]);
     for (const limit of [1, 7, 44, 100]) {
       const seen: string[] = [];
       let after: string | undefined;
@@ -203,22 +245,42 @@ describe('the attention list, a page at a time', () => {
       } while (after !== undefined && seen.length < 1000);
       expect(seen).toEqual(whole);
     }
-    // The row at which a page ended is acknowledged, and a new one stands before: the next page begins where it would have.
+    // The row at which a page ended is acknowledged, and a new one stands before: the next page
+    // begins where it would have.
     const { rows, next } = read.attentionPage({}, { limit: 10 });
     const ids = [rows.at(-1)?.id ?? ''];
-    await outbox.store.operator.acknowledge({ which: { ids }, actor: 'cli:anna', reason: 'seen', nowMs: Date.now() });
+    await outbox.store.operator.acknowledge({
+      which: { ids },
+      actor: 'cli:anna',
+      reason: 'seen',
+      nowMs: Date.now(),
+    });
     await pause('family:esim');
-    const following = read.attentionPage({}, { limit: 5, after: next ?? '' }).rows.map(({ id }) => id);
+    const following = read
+      .attentionPage({}, { limit: 5, after: next ?? '' })
+      .rows.map(({ id }) => id);
     expect(following).toEqual(whole.slice(10, 15));
-    expect(() => read.attentionPage({}, { limit: 5, after: 'nonsense' })).toThrow('is no place in this list');
+    expect(() => read.attentionPage({}, { limit: 5, after: 'nonsense' })).toThrow(
+      'is no place in this list',
+    );
   });
 });
 
 describe('counting the attention list', () => {
   it('can end early, and then counts what matters most', async () => {
-    const refused = { lineNumber: 1, source: 'shop1', code: 'invalid_field', field: 'quantity' } as const;
+    const refused = {
+      lineNumber: 1,
+      source: 'shop1',
+      code: 'invalid_field',
+      field: 'quantity',
+    } as const;
     const rule = { rule: 'must be at least 1', value: '0' };
-    const rejections = ['1', '2', '3'].map((orderId) => ({ ...refused, ...rule, orderId, lineId: '1' }));
+    const rejections = ['1', '2', '3'].map((orderId) => ({
+      ...refused,
+      ...rule,
+      orderId,
+      lineId: '1',
+    }));
     await outbox.store.intake.acceptBatch({ nowMs: 1000, fileId: null, lines: [], rejections });
     await pause('account');
     expect(outbox.store.read.attentionCounts({}, 2)).toEqual({ pause: 1, refused_line: 1 });
@@ -227,11 +289,15 @@ describe('counting the attention list', () => {
 
   it('reads only what stands in it, each part by its own index, and joins nothing', () => {
     const database = new SqliteDatabase(outbox.path, { readonly: true });
-    const plan = database.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${attentionCountsSql('')}`);
+    const plan = database.prepare<unknown[], { detail: string }>(
+      `EXPLAIN QUERY PLAN ${attentionCountsSql('')}`,
+    );
     const steps = plan.all({ atMost: -1 }).map((step) => step.detail);
     database.close();
     // `p`: of pauses there are a few.
-    const tables = steps.flatMap((step) => /^(?:SCAN|SEARCH) ([a-z]) (.*)/.exec(step)?.slice(1, 3).join(' ') ?? []);
+    const tables = steps.flatMap(
+      (step) => /^(?:SCAN|SEARCH) ([a-z]) (.*)/.exec(step)?.slice(1, 3).join(' ') ?? [],
+    );
     expect(tables).toEqual([
       'e USING INDEX entries_attention',
       'e USING INDEX entries_unknown',
@@ -256,5 +322,7 @@ describe('counting the attention list', () => {
 async function settleNext(variant: string, settlement: Partial<typeof nothing>): Promise<void> {
   const attempt = await outbox.opened();
   expect(attempt.entry.variant).toBe(variant);
-  await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs: 2000 }));
+  await stepsOf(outbox.store).closeAttempt(
+    close(attempt, { ...nothing, ...settlement }, { nowMs: 2000 }),
+  );
 }

@@ -32,10 +32,15 @@ const pausedBy = (orderId: string) => entryOf(orderId).pausedBy.map(({ scope }) 
 
 describe('what an entry waits for', () => {
   it('is the pauses of its own scopes', async () => {
-    await outbox.accept([line({ orderId: '1', variant: 'card' }), line({ orderId: '2', variant: 'other' })]);
+    await outbox.accept([
+      line({ orderId: '1', variant: 'card' }),
+      line({ orderId: '2', variant: 'other' }),
+    ]);
     await pause('variant:card', 'answer_mismatch');
     await pause('balance:EUR', 'insufficient_balance');
-    expect(entryOf('1').pausedBy).toEqual([{ scope: 'variant:card', reason: 'answer_mismatch', since }]);
+    expect(entryOf('1').pausedBy).toEqual([
+      { scope: 'variant:card', reason: 'answer_mismatch', since },
+    ]);
     expect(entryOf('2').pausedBy).toEqual([]);
     await pause('account', 'api_disabled');
     expect(pausedBy('2')).toEqual(['account']);
@@ -43,9 +48,14 @@ describe('what an entry waits for', () => {
 
   it('is only the account for a lookup, and nothing for an order that was bought', async () => {
     await outbox.accept([line({ orderId: '1' }), line({ orderId: '2' })]);
-    for (const changes of [{}, { state: 'fulfilled', outcomeUnknown: false, row: 'accepted' } as const]) {
+    for (const changes of [
+      {},
+      { state: 'fulfilled', outcomeUnknown: false, row: 'accepted' } as const,
+    ]) {
       const attempt = await outbox.opened();
-      await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, ...changes }, { nowMs: 2000 }));
+      await stepsOf(outbox.store).closeAttempt(
+        close(attempt, { ...nothing, ...changes }, { nowMs: 2000 }),
+      );
     }
     await pause('family:gift_card', 'answer_mismatch');
     await pause('account', 'api_disabled');

@@ -15,7 +15,11 @@ it('lists an order of a state once, newest first over all shops, and continues a
     await outbox.accept(['a', 'b'].map((lineId) => line({ source, orderId, lineId })));
   }
   const list = (beforeId?: number) =>
-    outbox.store.read.listOrders({ state: 'pending', limit: 2, ...(beforeId === undefined ? {} : { beforeId }) });
+    outbox.store.read.listOrders({
+      state: 'pending',
+      limit: 2,
+      ...(beforeId === undefined ? {} : { beforeId }),
+    });
   const pages: string[][] = [];
   for (let page = list(); page.length > 0 && pages.length < 10; page = list(page.at(-1)?.id))
     pages.push(page.map(({ orderId }) => orderId));
@@ -55,7 +59,11 @@ it('finds orders by the time at which they came in, also together with a state, 
 
 it('finds orders by a whole product, and those of which an entry of it is in a state', async () => {
   await acceptSix();
-  await outbox.accept([line({ orderId: '7' }), line({ orderId: '7', lineId: '2', variant: 'other' })], null, 1600);
+  await outbox.accept(
+    [line({ orderId: '7' }), line({ orderId: '7', lineId: '2', variant: 'other' })],
+    null,
+    1600,
+  );
   expect(listed({ product: 'steam-10' })).toEqual(['7', '5', '3', '1']);
   expect(listed({ product: 'steam-1' })).toEqual([]);
   expect(listed({ product: 'steam-100', search: '4' })).toEqual(['4']);
@@ -67,7 +75,10 @@ it('finds orders by a whole product, and those of which an entry of it is in a s
 it('sorts by time and by what was charged, and continues after so many', async () => {
   await acceptSix();
   for (const cost of ['5.00', '40.00', '300.00']) {
-    const settlement = { ...fulfilled, answer: { ...answer, orderNumber: `W-${cost}`, cost, units: [] } };
+    const settlement = {
+      ...fulfilled,
+      answer: { ...answer, orderNumber: `W-${cost}`, cost, units: [] },
+    };
     await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settlement));
   }
   expect(listed({ sort: 'oldest' })).toEqual(['1', '2', '3', '4', '5', '6']);

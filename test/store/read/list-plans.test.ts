@@ -10,15 +10,22 @@ beforeEach(async () => {
 });
 afterEach(() => outbox.close());
 
-/** Tables with a row for each order, line, entry or call, and the names that they have in statements. */
+/**
+ * Tables with a row for each order, line, entry or call, and the names that they have in
+ * statements.
+ */
 const large = /^SCAN (?:entries|lines|requests|attempts|deliveries|[elradnu]|nl)\b/;
 /** Indexes of what is open or in attention: the worker has at most some thousand such rows. */
 const short =
   /USING (?:COVERING )?INDEX (?:entries_(?:unknown|sending|placed|attention|waiting|waiting_age|unbought|to_deliver|shown_twice)|attempts_open|deliveries_given_up)\b/;
 /** The newest orders: it ends with the page, or after 5,000. */
-const newestOrders = /FROM requests (?:r )?WHERE (?:r\.)?id < :beforeId ORDER BY (?:r\.)?id DESC LIMIT/;
+const newestOrders =
+  /FROM requests (?:r )?WHERE (?:r\.)?id < :beforeId ORDER BY (?:r\.)?id DESC LIMIT/;
 /** A result that waits for its sink is counted: as many as are waiting. */
-/** What is sent next, up to 10,000: each entry of the scan fits, unless it changed in this very moment. */
+/**
+ * What is sent next, up to 10,000: each entry of the scan fits, unless it changed in this very
+ * moment.
+ */
 const pendingUpToACount =
   /^SELECT (?:count\(\*\) FROM \(SELECT 1|e\.reference) FROM entries e WHERE e\.state = 'pending' AND e\.updated_at_ms <= :untilMs LIMIT/;
 const waitingResults = /FROM deliveries WHERE done_version < due_version/;
@@ -34,7 +41,13 @@ it('no list, search or count for people reads all orders, lines or entries', asy
   read.counts();
   read.backlog();
   read.attention(10);
-  read.attention(10, { source: 'shop1', code: 'held', beforeMs: 1, ids: ['a'], canAcknowledge: true });
+  read.attention(10, {
+    source: 'shop1',
+    code: 'held',
+    beforeMs: 1,
+    ids: ['a'],
+    canAcknowledge: true,
+  });
   read.attentionCounts();
   read.pauses();
   read.sinkPauses();
@@ -45,7 +58,15 @@ it('no list, search or count for people reads all orders, lines or entries', asy
         for (const attention of [{}, { attention: true }])
           for (const product of [{}, { product: 'steam-10' }])
             for (const time of [{}, { sinceMs: 500 }, { untilMs: 1500 }])
-              read.listOrders({ limit: 10, ...source, ...state, ...search, ...attention, ...product, ...time });
+              read.listOrders({
+                limit: 10,
+                ...source,
+                ...state,
+                ...search,
+                ...attention,
+                ...product,
+                ...time,
+              });
   read.listOrders({ limit: 10, sort: 'amount' });
   read.listOrders({ limit: 10, sort: 'oldest', state: 'pending' });
   for (const action of bulkActions)

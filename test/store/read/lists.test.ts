@@ -28,12 +28,16 @@ function inPages<Row>(read: (page: PageRequest) => Page<Row>): readonly Row[] {
 
 async function settle(orderId: string, settlement: typeof fulfilled, nowMs: number): Promise<void> {
   await outbox.accept([line({ orderId })], null, nowMs);
-  await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs }), settlement, { nowMs }));
+  await stepsOf(outbox.store).closeAttempt(
+    close(await outbox.opened({ nowMs }), settlement, { nowMs }),
+  );
 }
 
 describe('the audit log', () => {
   const read = (filter: AuditFilter): readonly string[] =>
-    inPages((page) => outbox.store.read.auditLog(filter, page)).map(({ subject, reason }) => `${subject} ${reason}`);
+    inPages((page) => outbox.store.read.auditLog(filter, page)).map(
+      ({ subject, reason }) => `${subject} ${reason}`,
+    );
 
   beforeEach(async () => {
     const acts = ['cli:anna', 'cli:bo', 'cli:anna', 'cli:anna'].map((actor, index) => ({
@@ -49,12 +53,20 @@ describe('the audit log', () => {
   });
 
   it.each<[string, AuditFilter, readonly string[]]>([
-    ['everything', {}, ['balance:USD why 3', 'balance:USD why 2', 'account why 1', 'account why 0']],
+    [
+      'everything',
+      {},
+      ['balance:USD why 3', 'balance:USD why 2', 'account why 1', 'account why 0'],
+    ],
     ['an actor', { actor: 'cli:bo' }, ['account why 1']],
     ['an action', { action: 'pause' }, ['balance:USD why 2', 'account why 0']],
     ['a subject', { subject: 'account' }, ['account why 1', 'account why 0']],
     ['a time', { sinceMs: 2000, untilMs: 4000 }, ['balance:USD why 2', 'account why 1']],
-    ['all of them', { actor: 'cli:anna', action: 'resume', subject: 'balance:USD', sinceMs: 1 }, ['balance:USD why 3']],
+    [
+      'all of them',
+      { actor: 'cli:anna', action: 'resume', subject: 'balance:USD', sinceMs: 1 },
+      ['balance:USD why 3'],
+    ],
     ['an actor who did nothing', { actor: 'cli:cy' }, []],
   ])('is read by %s, the newest first', (_, filter, expected) => {
     expect(read(filter)).toEqual(expected);
@@ -62,7 +74,12 @@ describe('the audit log', () => {
 
   it('keeps its order where two things have the same time', async () => {
     for (const scope of ['variant:a', 'variant:b', 'variant:c']) {
-      await outbox.store.operator.pauseScope({ scope, actor: 'cli:anna', reason: 'same', nowMs: 9000 });
+      await outbox.store.operator.pauseScope({
+        scope,
+        actor: 'cli:anna',
+        reason: 'same',
+        nowMs: 9000,
+      });
     }
     expect(read({ sinceMs: 9000 })).toEqual(['variant:c same', 'variant:b same', 'variant:a same']);
   });
@@ -70,7 +87,9 @@ describe('the audit log', () => {
 
 describe('the list of deliveries', () => {
   const read = (filter: DeliveryFilter): readonly string[] =>
-    inPages((page) => outbox.store.read.deliveries(filter, page)).map(({ orderId, sink }) => `${orderId} ${sink}`);
+    inPages((page) => outbox.store.read.deliveries(filter, page)).map(
+      ({ orderId, sink }) => `${orderId} ${sink}`,
+    );
 
   it('has the open ones, the one that is due first at the head, of all sinks or of one', async () => {
     for (const orderId of ['1', '2', '3']) await settle(orderId, fulfilled, 1000 * Number(orderId));
@@ -124,13 +143,22 @@ describe('the list of deliveries', () => {
       '1 callback:a.example',
     ];
     expect(read({ status: 'given_up' })).toEqual(all);
-    expect(read({ status: 'given_up', sink: 'folder' })).toEqual(['3 folder', '2 folder', '1 folder']);
+    expect(read({ status: 'given_up', sink: 'folder' })).toEqual([
+      '3 folder',
+      '2 folder',
+      '1 folder',
+    ]);
     expect(read({ status: 'open' })).toEqual([]);
     expect(outbox.store.read.deliveries({ status: 'given_up' }, { limit: 1 }).rows).toMatchObject([
       { lastError: 'gone', dueAt: null, givenUpAt: '1970-01-01T00:00:10.000Z' },
     ]);
     const ids = ['delivery:3:folder'];
-    await outbox.store.operator.acknowledge({ which: { ids }, actor: 'cli:anna', reason: 'seen', nowMs: 11_000 });
+    await outbox.store.operator.acknowledge({
+      which: { ids },
+      actor: 'cli:anna',
+      reason: 'seen',
+      nowMs: 11_000,
+    });
     expect(read({ status: 'given_up' })).toEqual(all.slice(1));
   });
 });

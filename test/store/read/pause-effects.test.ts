@@ -21,10 +21,15 @@ const pause = (scope: string, reason = 'answer_mismatch') =>
   });
 
 const accept = (orderId: string, count: number, changes: Parameters<typeof line>[0]) =>
-  outbox.accept(Array.from({ length: count }, (_, index) => line({ orderId, lineId: String(index), ...changes })));
+  outbox.accept(
+    Array.from({ length: count }, (_, index) =>
+      line({ orderId, lineId: String(index), ...changes }),
+    ),
+  );
 
 /** What each pause holds up. */
-const effects = () => Object.fromEntries(outbox.store.read.pauses().map(({ scope, holdsUp }) => [scope, holdsUp]));
+const effects = () =>
+  Object.fromEntries(outbox.store.read.pauses().map(({ scope, holdsUp }) => [scope, holdsUp]));
 
 const plan = { operation: 'esim_order', variant: null, plan: 'es-7', days: 7 } as const;
 
@@ -33,7 +38,14 @@ describe('what a pause holds up', () => {
     await accept('1', 3, { variant: 'card' });
     await accept('2', 2, { variant: 'other', currency: 'EUR' });
     await accept('3', 1, plan);
-    for (const scope of ['variant:card', 'variant:gone', 'plan:es-7', 'family:gift_card', 'balance:EUR', 'account'])
+    for (const scope of [
+      'variant:card',
+      'variant:gone',
+      'plan:es-7',
+      'family:gift_card',
+      'balance:EUR',
+      'account',
+    ])
       await pause(scope);
     expect(effects()).toEqual({
       'variant:card': 3,
@@ -48,10 +60,20 @@ describe('what a pause holds up', () => {
   it('counts what waits to be sent again, and not what was bought', async () => {
     await accept('1', 3, { variant: 'card' });
     const waiting = await outbox.opened({ nowMs });
-    const waits = { state: 'waiting', nextStep: 'send', outcomeUnknown: false, row: 'insufficient_balance' } as const;
+    const waits = {
+      state: 'waiting',
+      nextStep: 'send',
+      outcomeUnknown: false,
+      row: 'insufficient_balance',
+    } as const;
     await stepsOf(outbox.store).closeAttempt(close(waiting, { ...nothing, ...waits }, { nowMs }));
     const bought = await outbox.opened({ nowMs });
-    const isBought = { state: 'fulfilled', nextStep: 'send', outcomeUnknown: false, row: 'accepted' } as const;
+    const isBought = {
+      state: 'fulfilled',
+      nextStep: 'send',
+      outcomeUnknown: false,
+      row: 'accepted',
+    } as const;
     await stepsOf(outbox.store).closeAttempt(close(bought, { ...nothing, ...isBought }, { nowMs }));
     await pause('variant:card');
     expect(effects()).toEqual({ 'variant:card': 2 });
@@ -62,7 +84,12 @@ describe('what a pause holds up', () => {
     await accept('2', 4, { variant: 'card', rules: { fallback_currency: 'EUR' } });
     await pause('balance:USD', 'insufficient_balance');
     expect(effects()).toEqual({ 'balance:USD': 1 });
-    await outbox.store.operator.pauseScope({ scope: 'balance:USD', actor: 'cli:anna', reason: 'audit', nowMs });
+    await outbox.store.operator.pauseScope({
+      scope: 'balance:USD',
+      actor: 'cli:anna',
+      reason: 'audit',
+      nowMs,
+    });
     expect(effects()).toEqual({ 'balance:USD': 5 });
   });
 
@@ -81,12 +108,23 @@ describe('what a pause holds up', () => {
     const attempt = await outbox.opened({ nowMs });
     const again = { state: 'unknown', nextStep: 'send' } as const;
     await stepsOf(outbox.store).closeAttempt(close(attempt, { ...nothing, ...again }, { nowMs }));
-    const cancel = { operation: 'esim_cancel', variant: null, currency: null, quantity: null, iccid: '8901' } as const;
+    const cancel = {
+      operation: 'esim_cancel',
+      variant: null,
+      currency: null,
+      quantity: null,
+      iccid: '8901',
+    } as const;
     await accept('2', 1, cancel);
     await pause('family:esim', 'connector_unproven');
     expect(effects()).toEqual({ 'family:esim': 2 });
     expect(outbox.store.read.queueFacts().toSend).toMatchObject({ count: 4, paused: 2 });
-    await outbox.store.operator.pauseScope({ scope: 'family:esim', actor: 'cli:anna', reason: 'audit', nowMs });
+    await outbox.store.operator.pauseScope({
+      scope: 'family:esim',
+      actor: 'cli:anna',
+      reason: 'audit',
+      nowMs,
+    });
     expect(effects()).toEqual({ 'family:esim': 4 });
     expect(outbox.store.read.queueFacts().toSend).toMatchObject({ count: 4, paused: 4 });
   });

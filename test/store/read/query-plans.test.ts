@@ -1,7 +1,11 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { auditLogSql } from '../../../src/store/read/audit-log.ts';
-import { selectGivenUp, selectOpen, selectOpenSinks } from '../../../src/store/read/delivery-list.ts';
+import {
+  selectGivenUp,
+  selectOpen,
+  selectOpenSinks,
+} from '../../../src/store/read/delivery-list.ts';
 import { selectHours } from '../../../src/store/read/statistics.ts';
 import { selectEvents } from '../../../src/store/read/timeline.ts';
 import { Outbox } from '../../support/outbox.ts';
@@ -25,7 +29,10 @@ const bigTables = [
 
 type Statement = string | ((database: SqliteDatabase.Database) => { readonly source: string });
 
-function textAndPlanOf(statement: Statement): { readonly sql: string; readonly plan: readonly string[] } {
+function textAndPlanOf(statement: Statement): {
+  readonly sql: string;
+  readonly plan: readonly string[];
+} {
   const database = new SqliteDatabase(outbox.path, { readonly: true });
   const sql = typeof statement === 'string' ? statement : statement(database).source;
   const names = [...sql.matchAll(/[:](\w+)/g)].map(([, name = '']) => [name, null]);
@@ -37,7 +44,11 @@ function textAndPlanOf(statement: Statement): { readonly sql: string; readonly p
 }
 
 const filters = { actor: 'a', action: 'pause', subject: 's', sinceMs: 1, untilMs: 2 };
-const auditFilters = [{}, ...Object.entries(filters).map(([name, value]) => ({ [name]: value })), filters];
+const auditFilters = [
+  {},
+  ...Object.entries(filters).map(([name, value]) => ({ [name]: value })),
+  filters,
+];
 const statements: readonly (readonly [string, Statement])[] = [
   ...auditFilters.flatMap((filter) =>
     [undefined, '1.2'].map((after): [string, string] => [
@@ -58,7 +69,9 @@ it.each(statements)('for %s only the rows of the page are read, in their order',
     .filter(([, table]) => bigTables.includes(table ?? ''))
     .map(([, , short]) => short);
   const scanned = plan.filter((step) =>
-    [...bigTables, ...aliases].some((table) => step.split(' ')[1] === table && step.startsWith('SCAN')),
+    [...bigTables, ...aliases].some(
+      (table) => step.split(' ')[1] === table && step.startsWith('SCAN'),
+    ),
   );
   // A list from its head, by the key of the table or by an index, ends with the page.
   const isHead = !sql.includes('WHERE') && sql.includes('LIMIT');

@@ -37,7 +37,11 @@ beforeEach(async () => {
 });
 afterEach(() => outbox.close());
 
-const costing = (cost: string | null, currency = 'USD', changes: Partial<Settlement> = {}): Settlement => ({
+const costing = (
+  cost: string | null,
+  currency = 'USD',
+  changes: Partial<Settlement> = {},
+): Settlement => ({
   ...fulfilled,
   answer: { ...answer, cost, currency },
   ...changes,
@@ -49,23 +53,40 @@ async function settle(settlement: Settlement, receivedMs: number, tookMs = 1000)
   orders += 1;
   await outbox.accept([line({ orderId: String(orders) })], null, receivedMs);
   const attempt = await outbox.opened({ nowMs: receivedMs });
-  await stepsOf(outbox.store).closeAttempt(close(attempt, settlement, { nowMs: receivedMs + tookMs }));
+  await stepsOf(outbox.store).closeAttempt(
+    close(attempt, settlement, { nowMs: receivedMs + tookMs }),
+  );
 }
 
-const hoursOf = (fromMs: number, untilMs: number) => outbox.store.read.hourStatistics({ fromMs, untilMs });
-const spendingOf = (fromMs = day, untilMs = day + 24 * hour) => outbox.store.read.spending({ fromMs, untilMs });
+const hoursOf = (fromMs: number, untilMs: number) =>
+  outbox.store.read.hourStatistics({ fromMs, untilMs });
+const spendingOf = (fromMs = day, untilMs = day + 24 * hour) =>
+  outbox.store.read.spending({ fromMs, untilMs });
 
 describe('the statistics of an hour', () => {
   it('count orders, calls and what entries ended as, also in hours in which nothing happened', async () => {
-    await outbox.accept([line({ orderId: 'two lines' }), line({ orderId: 'two lines', lineId: '2' })], null, day);
+    await outbox.accept(
+      [line({ orderId: 'two lines' }), line({ orderId: 'two lines', lineId: '2' })],
+      null,
+      day,
+    );
     await stepsOf(outbox.store).closeAttempt(
       close(await outbox.opened({ nowMs: day }), fulfilled, { nowMs: day + 500 }),
     );
     await stepsOf(outbox.store).closeAttempt(
-      close(await outbox.opened({ nowMs: day }), { ...outOfStock, state: 'rejected' }, { nowMs: day + 2 * hour }),
+      close(
+        await outbox.opened({ nowMs: day }),
+        { ...outOfStock, state: 'rejected' },
+        { nowMs: day + 2 * hour },
+      ),
     );
     const none = { fulfilled: 0, refunded: 0, rejected: 0, expired: 0, cancelled: 0 };
-    const nothingElse = { received: 0, settled: none, latency: null, calls: { submit: 0, lookup: 0 } };
+    const nothingElse = {
+      received: 0,
+      settled: none,
+      latency: null,
+      calls: { submit: 0, lookup: 0 },
+    };
     expect(hoursOf(day - 1, day + 2 * hour + 1)).toEqual([
       { hour: '2026-11-21T23:00:00.000Z', ...nothingElse },
       {
@@ -91,8 +112,17 @@ describe('the statistics of an hour', () => {
       rule: 'r',
       value: null,
     };
-    const rejections = ['1', '2', '2'].map((orderId, index) => ({ ...rejection, orderId, lineNumber: index }));
-    await intake.acceptBatch({ nowMs: day, fileId: null, lines: [line({ orderId: '1' })], rejections });
+    const rejections = ['1', '2', '2'].map((orderId, index) => ({
+      ...rejection,
+      orderId,
+      lineNumber: index,
+    }));
+    await intake.acceptBatch({
+      nowMs: day,
+      fileId: null,
+      lines: [line({ orderId: '1' })],
+      rejections,
+    });
     await intake.acceptBatch({
       nowMs: day,
       fileId: null,
@@ -118,11 +148,21 @@ describe('the statistics of an hour', () => {
 
   it('count nothing twice: a result that is read again, an entry that is settled again by a person', async () => {
     await settle({ ...costing(null), state: 'needs_review' }, day);
-    const reference = outbox.store.read.showOrder('shop1', String(orders))?.entries[0]?.reference ?? '';
-    const resolve = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-1', note: null } as const;
+    const reference =
+      outbox.store.read.showOrder('shop1', String(orders))?.entries[0]?.reference ?? '';
+    const resolve = {
+      action: 'resolve',
+      as: 'fulfilled',
+      orderNumber: 'GC-1',
+      note: null,
+    } as const;
     const asked = { reference, actor: 'cli:anna', reason: 'seen in their list', nowMs: day + 5000 };
     const policy = { nowMono: 0, bootId: null, referenceExpiryMs: 1e9, lookupFamilies: [] };
-    await outbox.store.operator.actOnEntry({ ...asked, ...policy, order: { ...resolve, units: [] } });
+    await outbox.store.operator.actOnEntry({
+      ...asked,
+      ...policy,
+      order: { ...resolve, units: [] },
+    });
     expect(hoursOf(day, day + hour)[0]?.settled.fulfilled).toBe(1);
   });
 });
@@ -136,7 +176,9 @@ describe('what was spent', () => {
       { day: '2026-11-22', currency: 'EUR', orders: 1, spent: '7.00', refunded: '0.00' },
       { day: '2026-11-22', currency: 'USD', orders: 3, spent: '12.645', refunded: '0.00' },
     ]);
-    expect(spendingOf(day + 24 * hour, day + 25 * hour)).toMatchObject([{ day: '2026-11-23', spent: '1.00' }]);
+    expect(spendingOf(day + 24 * hour, day + 25 * hour)).toMatchObject([
+      { day: '2026-11-23', spent: '1.00' },
+    ]);
   });
 
   it('counts a cost that changes later by its difference, and a refund by what the order had cost', async () => {
@@ -144,7 +186,9 @@ describe('what was spent', () => {
     const attempt = await outbox.opened({ step: 'lookup', nowMs: day + hour });
     const refunded = costing('4.50', 'USD', { state: 'refunded' });
     await stepsOf(outbox.store).closeAttempt(close(attempt, refunded, { nowMs: day + hour }));
-    expect(spendingOf()).toEqual([{ day: '2026-11-22', currency: 'USD', orders: 1, spent: '4.50', refunded: '4.50' }]);
+    expect(spendingOf()).toEqual([
+      { day: '2026-11-22', currency: 'USD', orders: 1, spent: '4.50', refunded: '4.50' },
+    ]);
   });
 
   it('has nothing of an outcome that is unknown, and nothing of what was refused', async () => {
@@ -166,7 +210,9 @@ describe('what was spent', () => {
     const write = new SqliteDatabase(outbox.path);
     const hours = day / hour;
     write
-      .prepare(`INSERT INTO hourly_statistics (hour, name, key, n) VALUES (?, 'spent', 'USD', 9000000000000000000)`)
+      .prepare(
+        `INSERT INTO hourly_statistics (hour, name, key, n) VALUES (?, 'spent', 'USD', 9000000000000000000)`,
+      )
       .run(hours);
     write.close();
     await settle(costing('999999999999999999'), day);

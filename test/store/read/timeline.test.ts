@@ -10,7 +10,14 @@ beforeEach(async () => {
 afterEach(() => outbox.close());
 
 const pause = (scope: string, nowMs: number) =>
-  outbox.store.pauses.open({ scope, reason: 'r', message: 'm', openedBy: 'worker', probeAtMs: null, nowMs });
+  outbox.store.pauses.open({
+    scope,
+    reason: 'r',
+    message: 'm',
+    openedBy: 'worker',
+    probeAtMs: null,
+    nowMs,
+  });
 
 const requestOf = (orderId: string): number => {
   const found = outbox.store.read.findOrder('shop1', orderId);
@@ -35,8 +42,18 @@ describe('the timeline of an order', () => {
     await call(outOfStock, 2000);
     const reference = timelineOf('1001').rows.find(({ kind }) => kind === 'entry')?.reference ?? '';
     const who = { actor: 'cli:anna', reason: 'asked by the shop', nowMs: 3000 };
-    const policy = { nowMono: 0, bootId: null, referenceExpiryMs: 1e9, lookupFamilies: ['gift_card'] as const };
-    await outbox.store.operator.actOnEntry({ ...who, ...policy, reference, order: { action: 'retry' } });
+    const policy = {
+      nowMono: 0,
+      bootId: null,
+      referenceExpiryMs: 1e9,
+      lookupFamilies: ['gift_card'] as const,
+    };
+    await outbox.store.operator.actOnEntry({
+      ...who,
+      ...policy,
+      reference,
+      order: { action: 'retry' },
+    });
     await call(fulfilled, 4000);
     const [due] = await outbox.store.results.dueDeliveries('folder', 9000, 10);
     const { requestId = 0, version = 0 } = due ?? {};

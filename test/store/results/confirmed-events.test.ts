@@ -17,7 +17,11 @@ const due = async () => (await outbox.store.results.dueDeliveries(sink, 99_999, 
 test('what a sink has confirmed is kept for the versions to come, also over a restart', async () => {
   const { requestId = 0, version = 0, confirmed } = (await due()) ?? {};
   expect(confirmed).toBeNull();
-  await outbox.store.results.confirmEvents({ requestId, sink, events: '{"replays":0,"reviews":{"a":1}}' });
+  await outbox.store.results.confirmEvents({
+    requestId,
+    sink,
+    events: '{"replays":0,"reviews":{"a":1}}',
+  });
   await outbox.store.results.closeDelivery({ requestId, sink, version, nowMs: 2000 });
   await outbox.reopen();
   await redeliver(outbox.store, {}, 3000);
@@ -27,8 +31,16 @@ test('what a sink has confirmed is kept for the versions to come, also over a re
 test('what was confirmed while a person asked for the result again is told again all the same', async () => {
   const { requestId = 0 } = (await due()) ?? {};
   await redeliver(outbox.store, {}, 3000);
-  await outbox.store.results.confirmEvents({ requestId, sink, events: '{"replays":0,"reviews":{"a":1}}' });
+  await outbox.store.results.confirmEvents({
+    requestId,
+    sink,
+    events: '{"replays":0,"reviews":{"a":1}}',
+  });
   expect((await due())?.confirmed).toBe('{"replays":1}');
-  await outbox.store.results.confirmEvents({ requestId, sink, events: '{"replays":1,"reviews":{"a":1}}' });
+  await outbox.store.results.confirmEvents({
+    requestId,
+    sink,
+    events: '{"replays":1,"reviews":{"a":1}}',
+  });
   expect((await due())?.confirmed).toBe('{"replays":1,"reviews":{"a":1}}');
 });

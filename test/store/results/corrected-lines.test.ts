@@ -6,7 +6,13 @@ let outbox: Outbox;
 beforeEach(async () => {
   outbox = await Outbox.open();
   for (const id of ['F1', 'F2', 'F3']) {
-    await outbox.store.intake.files.begin({ id, name: `${id}.csv`, folder: 'folder', sizeBytes: 10, nowMs: 1 });
+    await outbox.store.intake.files.begin({
+      id,
+      name: `${id}.csv`,
+      folder: 'folder',
+      sizeBytes: 10,
+      nowMs: 1,
+    });
   }
 });
 afterEach(() => outbox.close());
@@ -31,7 +37,8 @@ const refused = (changes: Partial<Refused> = {}): Refused => ({
 const take = (fileId: string | null, lines: Batch['lines'], rejections: Batch['rejections'] = []) =>
   outbox.store.intake.acceptBatch({ nowMs: 1000, fileId, lines, rejections });
 
-const second = (changes: Parameters<typeof line>[0] = {}) => line({ lineId: '2', variant: 'steam-20', ...changes });
+const second = (changes: Parameters<typeof line>[0] = {}) =>
+  line({ lineId: '2', variant: 'steam-20', ...changes });
 
 async function buyAll(): Promise<void> {
   for (;;) {
@@ -42,7 +49,10 @@ async function buyAll(): Promise<void> {
 }
 
 const result = () => outbox.store.read.resultDocument(1).document;
-const shown = () => [result().state, ...result().lines.map(({ line_id: id, state }) => `${id ?? '-'} ${state}`)];
+const shown = () => [
+  result().state,
+  ...result().lines.map(({ line_id: id, state }) => `${id ?? '-'} ${state}`),
+];
 
 describe('a rejected line without an id', () => {
   it('is corrected by a new line of its product in a later file', async () => {
@@ -101,7 +111,12 @@ describe('a rejected line without an id', () => {
   });
 
   it('that names no product is corrected by any new line of a later file, one for one', async () => {
-    const unreadable = refused({ product: null, code: 'invalid_field', field: '/lines/1', rule: 'must be an object' });
+    const unreadable = refused({
+      product: null,
+      code: 'invalid_field',
+      field: '/lines/1',
+      rule: 'must be an object',
+    });
     await take('F1', [line()], [unreadable, refused()]);
     await take('F2', [second()]);
     expect(shown()).toEqual(['in_progress', '1 pending', '2 pending', '- rejected']);
@@ -141,12 +156,21 @@ describe('a rejected line with an id', () => {
 
   it('is not shown where its id was accepted before: that line keeps what was accepted', async () => {
     await take('F1', [line()]);
-    await take('F2', [], [refused({ lineId: '1', code: 'invalid_field', field: 'quantity', value: 'x' })]);
+    await take(
+      'F2',
+      [],
+      [refused({ lineId: '1', code: 'invalid_field', field: 'quantity', value: 'x' })],
+    );
     expect(shown()).toEqual(['in_progress', '1 pending']);
   });
 
   it('is shown where it repeated the id of another line, until it comes under its own', async () => {
-    const repeated = refused({ lineId: '1', product: 'steam-10', code: 'duplicate_line', rule: 'repeats the line_id' });
+    const repeated = refused({
+      lineId: '1',
+      product: 'steam-10',
+      code: 'duplicate_line',
+      rule: 'repeats the line_id',
+    });
     await take('F1', [line()], [repeated]);
     await buyAll();
     expect(shown()).toEqual(['partial', '1 fulfilled', '1 rejected']);
@@ -157,7 +181,8 @@ describe('a rejected line with an id', () => {
 });
 
 describe('a flag on an order as a whole', () => {
-  const flag = (nowMs: number) => outbox.store.storefronts.flagStrandedOrders({ sources: ['another'], nowMs });
+  const flag = (nowMs: number) =>
+    outbox.store.storefronts.flagStrandedOrders({ sources: ['another'], nowMs });
   const unread = { source: 'shop1', orderId: '1001', actor: 'test', modifiedMs: 5000, nowMs: 5000 };
 
   it('is no line of an order that was bought', async () => {
@@ -175,7 +200,9 @@ describe('a flag on an order as a whole', () => {
       unreadable: [],
     });
     await flag(6000);
-    expect(outbox.store.read.attention(10)).toMatchObject([{ code: 'partially_refunded', orderId: '1001' }]);
+    expect(outbox.store.read.attention(10)).toMatchObject([
+      { code: 'partially_refunded', orderId: '1001' },
+    ]);
     expect(shown()).toEqual(['completed', '1 fulfilled']);
   });
 });

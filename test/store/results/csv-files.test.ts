@@ -16,14 +16,24 @@ const due = (nowMs = 99_999) => files().nextDue(nowMs);
 /** Takes a file in. Each row is an order id, or null for a row that is not accepted. */
 async function take(fileId: string, rows: readonly (string | null)[], firstRow = 2): Promise<void> {
   const { files: orderFiles } = outbox.store.intake;
-  await orderFiles.begin({ id: fileId, name: `${fileId}.csv`, folder: 'folder', sizeBytes: 1, nowMs: 1 });
+  await orderFiles.begin({
+    id: fileId,
+    name: `${fileId}.csv`,
+    folder: 'folder',
+    sizeBytes: 1,
+    nowMs: 1,
+  });
   await accept(fileId, rows, firstRow);
   await orderFiles.finish({ id: fileId, sha256: 'ab', nowMs: 2 });
   expect((await due())?.fileId).not.toBe(fileId);
   await orderFiles.archive(fileId);
 }
 
-async function accept(fileId: string, rows: readonly (string | null)[], firstRow = 2): Promise<void> {
+async function accept(
+  fileId: string,
+  rows: readonly (string | null)[],
+  firstRow = 2,
+): Promise<void> {
   const numbered = rows.map((orderId, index) => ({ orderId, lineNumber: firstRow + index }));
   await outbox.store.intake.acceptBatch({
     nowMs: 1000,
@@ -58,12 +68,15 @@ async function buyAll(): Promise<void> {
 }
 
 const statesOf = async (id: number, from: number, to: number): Promise<string[]> =>
-  [...(await files().results(id, from, to))].map(([row, { state }]) => `${row} ${state}`).toSorted();
+  [...(await files().results(id, from, to))]
+    .map(([row, { state }]) => `${row} ${state}`)
+    .toSorted();
 
 /** Writes what is due. */
 async function write(): Promise<string | undefined> {
   const file = await due();
-  if (file !== null) await outbox.store.results.closeDelivery({ ...file, sink: 'csv', nowMs: 5000 });
+  if (file !== null)
+    await outbox.store.results.closeDelivery({ ...file, sink: 'csv', nowMs: 5000 });
   return file?.fileId;
 }
 
@@ -72,10 +85,18 @@ describe('a CSV file in the outbox', () => {
     await take('F1', ['1', null, '2']);
     await take('F2', ['2', '3', '1'], 9);
     await buyAll();
-    expect(await due()).toMatchObject({ requestId: -2, fileId: 'F2', name: 'F2.csv', sha256: 'ab', delimiter: ';' });
+    expect(await due()).toMatchObject({
+      requestId: -2,
+      fileId: 'F2',
+      name: 'F2.csv',
+      sha256: 'ab',
+      delimiter: ';',
+    });
     expect(await statesOf(-1, 1, 100)).toEqual(['2 fulfilled', '3 rejected', '4 fulfilled']);
     expect(await statesOf(-1, 3, 3)).toEqual(['3 rejected']);
-    expect((await files().results(-1, 2, 2)).get(2)?.entries[0]?.units).toEqual([{ code: 'SECRET-CODE' }]);
+    expect((await files().results(-1, 2, 2)).get(2)?.entries[0]?.units).toEqual([
+      { code: 'SECRET-CODE' },
+    ]);
     expect(await statesOf(-2, 1, 100)).toEqual(['10 fulfilled', '11 fulfilled', '9 fulfilled']);
   });
 
@@ -97,7 +118,11 @@ describe('a CSV file in the outbox', () => {
     if (first === null) throw new Error('the file is due');
     const delivery = { ...first, sink: 'csv', error: 'x' };
     const wait = () =>
-      outbox.store.results.failDelivery({ ...delivery, retryAtMs: 9_000_000_000_000_000, countsTry: false });
+      outbox.store.results.failDelivery({
+        ...delivery,
+        retryAtMs: 9_000_000_000_000_000,
+        countsTry: false,
+      });
     expect(await files().openRow(first.requestId)).toBe(2);
     await wait();
     expect(await due(8_999_999_999_999_999)).toBeNull();
@@ -123,7 +148,9 @@ describe('a CSV file in the outbox', () => {
   });
 
   it('of thousands of rows is read in any part', async () => {
-    const ids = Array.from({ length: 4500 }, (_, index) => (index % 3000 === 7 ? null : String(index)));
+    const ids = Array.from({ length: 4500 }, (_, index) =>
+      index % 3000 === 7 ? null : String(index),
+    );
     await take('F1', ids);
     const id = (await due())?.requestId ?? 0;
     const database = new SqliteDatabase(outbox.path, { readonly: true });
@@ -137,7 +164,9 @@ describe('a CSV file in the outbox', () => {
       [4499, 9999],
     ] as const) {
       const expected = ids.flatMap((orderId, index) =>
-        index + 2 < from || index + 2 > to ? [] : `${index + 2} ${orderId === null ? 'rejected' : 'pending'}`,
+        index + 2 < from || index + 2 > to
+          ? []
+          : `${index + 2} ${orderId === null ? 'rejected' : 'pending'}`,
       );
       expect(await statesOf(id, from, to), `${from} to ${to}`).toEqual(expected.toSorted());
     }

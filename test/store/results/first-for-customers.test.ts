@@ -16,12 +16,15 @@ let bought = 0;
 async function buy(orderId: string, nowMs: number): Promise<void> {
   await outbox.accept([line({ orderId })], null, nowMs);
   const attempt = await outbox.opened({ nowMs });
-  await stepsOf(outbox.store).closeAttempt(close(attempt, ownAnswer(fulfilled, (bought += 1)), { nowMs }));
+  await stepsOf(outbox.store).closeAttempt(
+    close(attempt, ownAnswer(fulfilled, (bought += 1)), { nowMs }),
+  );
 }
 
 const dueAt = async (nowMs: number, limit: number, isProbe = false) =>
   await outbox.store.results.dueDeliveries('folder', nowMs, limit, [], isProbe);
-const idsOf = (due: Awaited<ReturnType<typeof dueAt>>) => due.map(({ document }) => document.order_id);
+const idsOf = (due: Awaited<ReturnType<typeof dueAt>>) =>
+  due.map(({ document }) => document.order_id);
 
 /** Orders that were delivered, and whose results are due again. */
 async function deliveredBefore(...orderIds: readonly string[]): Promise<void> {
@@ -42,7 +45,12 @@ test('a result that gives units and fails leaves its place to the others until i
   await deliveredBefore('old-1', 'old-2');
   await buy('fresh', 4000);
   const [due] = await dueAt(5000, 1);
-  const failed = { requestId: due?.requestId ?? 0, sink: 'folder', version: due?.version ?? 0, error: 'no' };
+  const failed = {
+    requestId: due?.requestId ?? 0,
+    sink: 'folder',
+    version: due?.version ?? 0,
+    error: 'no',
+  };
   await outbox.store.results.failDelivery({ ...failed, retryAtMs: 9000 });
   expect(idsOf(await dueAt(5000, 10))).toEqual(['old-1', 'old-2']);
   expect(idsOf(await dueAt(9000, 1))).toEqual(['fresh']);
@@ -74,7 +82,13 @@ test('a result that gives units is delivered next, although many others were due
     },
   };
   const { store } = outbox;
-  const deps = { store, clock: new SystemClock(), random: () => 0.5, logger: pino({ level: 'silent' }), sink };
+  const deps = {
+    store,
+    clock: new SystemClock(),
+    random: () => 0.5,
+    logger: pino({ level: 'silent' }),
+    sink,
+  };
   const loop = new DeliveryLoop(deps);
   loop.start();
   await ended.promise;

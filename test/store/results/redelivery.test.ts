@@ -15,7 +15,9 @@ beforeEach(async () => {
   for (const [index, source] of ['shop1', 'shop1', 'shop2'].entries()) {
     const nowMs = 2000 + 1000 * index;
     await outbox.accept([line({ source, orderId: String(index + 1) })], null, nowMs);
-    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs }), fulfilled, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(
+      close(await outbox.opened({ nowMs }), fulfilled, { nowMs }),
+    );
   }
   for (const sink of sinks) await deliverAll(sink);
 });
@@ -42,9 +44,12 @@ test.each<[string, Redelivery, readonly string[], readonly string[]]>([
   ['from a time on', { sinceMs: 3000 }, ['2', '3'], ['2']],
   ['before a time', { untilMs: 3000, sink: 'folder' }, ['1'], []],
   ['that were given up, of which there are none', { givenUp: true }, [], []],
-])('results %s are delivered again where they are asked for', async (_, which, folder, callback) => {
-  expect(await again(which)).toEqual({ folder, 'callback:shop': callback });
-});
+])(
+  'results %s are delivered again where they are asked for',
+  async (_, which, folder, callback) => {
+    expect(await again(which)).toEqual({ folder, 'callback:shop': callback });
+  },
+);
 
 test('a delivery that was given up is found by its sink, and leaves the attention list', async () => {
   await redeliver(outbox.store, { orderId: '1' }, 10_000);
@@ -61,9 +66,15 @@ test('a delivery that was given up is found by its sink, and leaves the attentio
   await outbox.store.results.giveUpDelivery(given);
   await deliverAll('folder');
   expect(outbox.store.read.attentionCounts()).toEqual({ delivery: 1 });
-  expect(await again({ givenUp: true, sink: 'folder' })).toEqual({ folder: [], 'callback:shop': [] });
+  expect(await again({ givenUp: true, sink: 'folder' })).toEqual({
+    folder: [],
+    'callback:shop': [],
+  });
   expect(outbox.store.read.redeliveryCount({ givenUp: true })).toBe(1);
-  expect(await again({ givenUp: true, sink: 'callback:shop' })).toEqual({ folder: [], 'callback:shop': ['1'] });
+  expect(await again({ givenUp: true, sink: 'callback:shop' })).toEqual({
+    folder: [],
+    'callback:shop': ['1'],
+  });
   expect(outbox.store.read.attentionCounts()).toEqual({});
 });
 
@@ -77,9 +88,16 @@ test('a sink that is not configured is refused by name, and nothing is audited',
 });
 
 test('each step looks at a limited number of orders, says where the next continues, and is audited', async () => {
-  const orders = Array.from({ length: 1500 }, (_, index) => line({ source: 'shop3', orderId: `n${index}` }));
+  const orders = Array.from({ length: 1500 }, (_, index) =>
+    line({ source: 'shop3', orderId: `n${index}` }),
+  );
   await outbox.accept(orders, null, 5000);
-  const request = { which: { source: 'shop1' }, actor: 'cli:ann', reason: 'the shop lost them', nowMs: 10_000 };
+  const request = {
+    which: { source: 'shop1' },
+    actor: 'cli:ann',
+    reason: 'the shop lost them',
+    nowMs: 10_000,
+  };
   const first = await outbox.store.operator.redeliver({ ...request, afterId: 0 });
   expect(first).toEqual({ due: 2, nextId: 1000 });
   const second = await outbox.store.operator.redeliver({ ...request, afterId: 1000 });

@@ -12,7 +12,10 @@ beforeEach(async () => {
 afterEach(() => outbox.close());
 
 test('a result is due at the sinks of its source only', async () => {
-  await outbox.accept([line({ source: 'main', orderId: '1' }), line({ source: 'outlet', orderId: '2' })]);
+  await outbox.accept([
+    line({ source: 'main', orderId: '1' }),
+    line({ source: 'outlet', orderId: '2' }),
+  ]);
   await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
   const dueAt = async (sink: string): Promise<readonly string[]> => {

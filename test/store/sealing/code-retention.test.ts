@@ -16,7 +16,9 @@ afterEach(() => outbox.close());
 const bought = { ...fulfilled, answer: { ...answer, units: [{ code }] } };
 
 async function buy(orderId: string, lines = 1): Promise<void> {
-  await outbox.accept(Array.from({ length: lines }, (_, index) => line({ orderId, lineId: String(index + 1) })));
+  await outbox.accept(
+    Array.from({ length: lines }, (_, index) => line({ orderId, lineId: String(index + 1) })),
+  );
   const attempt = await outbox.opened();
   const own = attempt.entry.id === 1 ? code : `${code}-${1000 + attempt.entry.id}`;
   const settlement = { ...bought, answer: { ...answer, units: [{ code: own }] } };
@@ -37,7 +39,8 @@ const shred = (beforeMs: number) =>
     after: null,
     limit: 10,
   });
-const entryOf = (requestId: number) => outbox.store.read.resultDocument(requestId).document.lines[0]?.entries[0];
+const entryOf = (requestId: number) =>
+  outbox.store.read.resultDocument(requestId).document.lines[0]?.entries[0];
 
 describe('shredding', () => {
   it.each([
@@ -51,11 +54,20 @@ describe('shredding', () => {
     await deliver(5000);
     expect(await shred(6000)).toEqual({ shredded: 1, next: null });
     expect(await outbox.store.sealing.emptyLog()).toBe(true);
-    expect(entryOf(1)).toEqual({ ...rest, units: [], shredded: { units: 1, at: '1970-04-11T00:00:00.000Z' } });
+    expect(entryOf(1)).toEqual({
+      ...rest,
+      units: [],
+      shredded: { units: 1, at: '1970-04-11T00:00:00.000Z' },
+    });
     const [entry] = outbox.store.read.showOrder(null, '1001')?.entries ?? [];
-    expect(entry).toMatchObject({ unitCount: 1, shreddedAt: '1970-04-11T00:00:00.000Z', cost: '10.00' });
+    expect(entry).toMatchObject({
+      unitCount: 1,
+      shreddedAt: '1970-04-11T00:00:00.000Z',
+      cost: '10.00',
+    });
     expect(outbox.store.read.listOrders({ search: '1234', limit: 10 })).toEqual([]);
-    for (const file of ['', '-wal']) expect(readFileSync(`${outbox.path}${file}`).includes(code)).toBe(false);
+    for (const file of ['', '-wal'])
+      expect(readFileSync(`${outbox.path}${file}`).includes(code)).toBe(false);
     expect(outbox.auditLog()).toMatchObject([
       { actor: 'worker', action: 'shred_codes', subject: 'shop1/1001', reason: 'kept for 90 days' },
     ]);
@@ -78,7 +90,10 @@ describe('shredding', () => {
     await deliver(5000);
     expect(await shred(6000)).toMatchObject({ shredded: 0 });
     await stepsOf(outbox.store).closeAttempt(
-      close(await outbox.opened(), { ...bought, answer: { ...answer, units: [{ code: `OTHER-${code}-2` }] } }),
+      close(await outbox.opened(), {
+        ...bought,
+        answer: { ...answer, units: [{ code: `OTHER-${code}-2` }] },
+      }),
     );
     await deliver(5000);
     expect(await shred(6000)).toMatchObject({ shredded: 2 });
@@ -97,7 +112,9 @@ describe('shredding', () => {
     const request = { beforeMs: 6000, nowMs: 7000, reason: 'kept for 90 days', limit: 1 };
     const first = await outbox.store.codeRetention.shredNext({ ...request, after: null });
     expect(first).toMatchObject({ shredded: 0, next: { id: 1 } });
-    expect(await outbox.store.codeRetention.shredNext({ ...request, after: first.next })).toMatchObject({
+    expect(
+      await outbox.store.codeRetention.shredNext({ ...request, after: first.next }),
+    ).toMatchObject({
       shredded: 1,
     });
   });
@@ -106,8 +123,13 @@ describe('shredding', () => {
     await buy('1001');
     await deliver(5000);
     await shred(6000);
-    await expect(redeliver(outbox.store, { source: 'shop1', orderId: '1001' }, 7000)).rejects.toThrow(
-      expect.objectContaining({ code: 'REFUSED', message: expect.stringContaining('were shredded') }),
+    await expect(
+      redeliver(outbox.store, { source: 'shop1', orderId: '1001' }, 7000),
+    ).rejects.toThrow(
+      expect.objectContaining({
+        code: 'REFUSED',
+        message: expect.stringContaining('were shredded'),
+      }),
     );
     expect(await redeliver(outbox.store, {}, 7000)).toBe(0);
     await outbox.accept([line({ orderId: '1001', lineId: '2' })], null, 7000);

@@ -48,7 +48,12 @@ describe('sealed units', () => {
 
   it('are added to those of earlier answers', async () => {
     await outbox.accept([line({ quantity: 2 })]);
-    const part = { ...bought, state: 'placed' as const, nextStep: 'lookup' as const, dueAtMs: 2500 };
+    const part = {
+      ...bought,
+      state: 'placed' as const,
+      nextStep: 'lookup' as const,
+      dueAtMs: 2500,
+    };
     await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), part));
     const lookup = await outbox.opened({ step: 'lookup', nowMs: 3000 });
     expect(lookup.entry.units).toEqual([{ code }]);
@@ -81,10 +86,17 @@ describe('sealed units', () => {
 
   it('that are damaged while an order is open come again with its next answer', async () => {
     await outbox.accept([line()]);
-    const part = { ...bought, state: 'placed' as const, nextStep: 'lookup' as const, dueAtMs: 2500 };
+    const part = {
+      ...bought,
+      state: 'placed' as const,
+      nextStep: 'lookup' as const,
+      dueAtMs: 2500,
+    };
     await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), part));
     await tamper(`UPDATE entries SET units = units || 'AAAA'`);
-    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ step: 'lookup', nowMs: 3000 }), bought));
+    await stepsOf(outbox.store).closeAttempt(
+      close(await outbox.opened({ step: 'lookup', nowMs: 3000 }), bought),
+    );
     expect(unitsOf(1)).toEqual([{ code }]);
   });
 });
@@ -94,7 +106,10 @@ describe('the keys', () => {
     await buy('1001');
     await buy('1002');
     await outbox.store.close();
-    const missing = { code: 'SEAL_KEY_MISSING', message: expect.stringMatching(/2 entries .* "k1"/) };
+    const missing = {
+      code: 'SEAL_KEY_MISSING',
+      message: expect.stringMatching(/2 entries .* "k1"/),
+    };
     await expect(outbox.reopen([])).rejects.toThrow(expect.objectContaining(missing));
     await expect(outbox.reopen([sealKey('k2')])).rejects.toThrow(expect.objectContaining(missing));
     await outbox.reopen([sealKey('k2'), sealKey('k1')]);
@@ -121,11 +136,20 @@ describe('sealing again', () => {
     await outbox.reopen([sealKey('k2'), sealKey('k1')]);
     await buy('1003');
     expect(outbox.store.read.sealUsage()).toHaveLength(3);
-    expect(await outbox.store.sealing.sealNext(1)).toEqual({ sealed: 1, unreadable: [], more: true });
-    expect(await outbox.store.sealing.sealNext(10)).toEqual({ sealed: 1, unreadable: [], more: false });
+    expect(await outbox.store.sealing.sealNext(1)).toEqual({
+      sealed: 1,
+      unreadable: [],
+      more: true,
+    });
+    expect(await outbox.store.sealing.sealNext(10)).toEqual({
+      sealed: 1,
+      unreadable: [],
+      more: false,
+    });
     expect(outbox.store.read.sealUsage()).toEqual([{ key: 'k2', entries: 3 }]);
     expect(await outbox.store.sealing.emptyLog()).toBe(true);
-    for (const file of ['', '-wal']) expect(readFileSync(`${outbox.path}${file}`).includes(code)).toBe(false);
+    for (const file of ['', '-wal'])
+      expect(readFileSync(`${outbox.path}${file}`).includes(code)).toBe(false);
     await outbox.reopen([sealKey('k2')]);
     expect([1, 2, 3].map(unitsOf)).toEqual([[{ code }], [{ code }], [{ code }]]);
   });
@@ -135,9 +159,21 @@ describe('sealing again', () => {
     await buy('1002');
     await tamper(`UPDATE entries SET units = units || 'AAAA' WHERE reference = '${damaged}'`);
     await outbox.reopen([sealKey('k2'), sealKey('k1')]);
-    expect(await outbox.store.sealing.sealNext(1)).toEqual({ sealed: 0, unreadable: [damaged], more: true });
-    expect(await outbox.store.sealing.sealNext(1)).toEqual({ sealed: 1, unreadable: [], more: true });
-    expect(await outbox.store.sealing.sealNext(1)).toEqual({ sealed: 0, unreadable: [], more: false });
+    expect(await outbox.store.sealing.sealNext(1)).toEqual({
+      sealed: 0,
+      unreadable: [damaged],
+      more: true,
+    });
+    expect(await outbox.store.sealing.sealNext(1)).toEqual({
+      sealed: 1,
+      unreadable: [],
+      more: true,
+    });
+    expect(await outbox.store.sealing.sealNext(1)).toEqual({
+      sealed: 0,
+      unreadable: [],
+      more: false,
+    });
     expect(outbox.store.read.sealUsage()).toEqual([
       { key: 'k1', entries: 1 },
       { key: 'k2', entries: 1 },

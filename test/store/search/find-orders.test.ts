@@ -10,9 +10,14 @@ beforeEach(async () => {
 afterEach(() => outbox.close());
 
 const found = (search: string, limit = 50): string[] =>
-  outbox.store.read.listOrders({ search, limit }).map(({ source, orderId }) => `${source}/${orderId}`);
+  outbox.store.read
+    .listOrders({ search, limit })
+    .map(({ source, orderId }) => `${source}/${orderId}`);
 
-async function bought(changes: Parameters<typeof line>[0], shown: Partial<typeof answer>): Promise<string> {
+async function bought(
+  changes: Parameters<typeof line>[0],
+  shown: Partial<typeof answer>,
+): Promise<string> {
   const [accepted] = await outbox.accept([line(changes)]);
   const settled = { ...fulfilled, answer: { ...answer, ...shown } };
   await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settled));
@@ -25,7 +30,13 @@ async function takeUnbought(orderId: string, number: string): Promise<void> {
   const lines = [{ lineId: '1', sku: 'shirt', isMapped: false, remaining: 1, buy: null, hold }];
   const order = { source: 'woo', orderId, metadata: { storefront_order: number }, modifiedMs: 1 };
   const state = { state: 'paid', status: 'processing', refundCount: 0 } as const;
-  const context = { refundUnclear: false, unreadable: [], onRefund: 'review', actor: 'test', nowMs: 5 } as const;
+  const context = {
+    refundUnclear: false,
+    unreadable: [],
+    onRefund: 'review',
+    actor: 'test',
+    nowMs: 5,
+  } as const;
   await outbox.store.storefronts.takeOrder({ ...order, ...state, ...context, lines });
 }
 
@@ -42,7 +53,10 @@ describe('a search', () => {
     ['the product', 'STEAM-usd-20'],
     ['the order id', 'A-1'],
   ])('finds an order by %s', async (_what, text) => {
-    const metadata = { storefront_order: '#9999', customer: { name: 'José Müller', ids: [1, 77_123] } };
+    const metadata = {
+      storefront_order: '#9999',
+      customer: { name: 'José Müller', ids: [1, 77_123] },
+    };
     const extra = { email: 'anna.b@example.com', sku: 'SKU-RED', shop_quantity: '55' };
     await outbox.accept([
       line({ source: 'shop2', orderId: 'A-1', variant: 'steam-usd-20', metadata, extra }),
@@ -57,9 +71,24 @@ describe('a search', () => {
 
   it('does not take the name of a field, a fact of the worker or a part of a word for a match', async () => {
     await outbox.accept([
-      line({ metadata: { customer: 'Schmidt' }, extra: { email: 'anna@example.com', shop_quantity: '55' } }),
+      line({
+        metadata: { customer: 'Schmidt' },
+        extra: { email: 'anna@example.com', shop_quantity: '55' },
+      }),
     ]);
-    for (const text of ['customer', 'email', '55', 'chmidt', 'example.com', '', ' ', '"', '*', 'OR', 'words:anna']) {
+    for (const text of [
+      'customer',
+      'email',
+      '55',
+      'chmidt',
+      'example.com',
+      '',
+      ' ',
+      '"',
+      '*',
+      'OR',
+      'words:anna',
+    ]) {
       expect([text, found(text)]).toEqual([text, []]);
     }
     expect(found('schm')).toEqual(['shop1/1001']);
@@ -67,9 +96,21 @@ describe('a search', () => {
   });
 
   it('finds an order by its reference, the number of the supplier and the end of a code', async () => {
-    const reference = await bought({}, { orderNumber: 'GC-100001', units: [{ code: 'DXTY-7WQ3-7YFZ-YHK2' }] });
+    const reference = await bought(
+      {},
+      { orderNumber: 'GC-100001', units: [{ code: 'DXTY-7WQ3-7YFZ-YHK2' }] },
+    );
     await outbox.accept([line({ orderId: 'other' })]);
-    for (const text of [reference, reference.slice(0, 12), 'GC-100001', 'GC-1000', 'yhk2', 'YHK2', '1001', '100']) {
+    for (const text of [
+      reference,
+      reference.slice(0, 12),
+      'GC-100001',
+      'GC-1000',
+      'yhk2',
+      'YHK2',
+      '1001',
+      '100',
+    ]) {
       expect([text, found(text)]).toEqual([text, ['shop1/1001']]);
     }
     expect(found('7YFZ')).toEqual([]);
@@ -79,7 +120,13 @@ describe('a search', () => {
     const iccid = '8988211000000000001';
     const esim = { operation: 'esim_order', variant: null, plan: 'p', quantity: 1 } as const;
     await bought(esim, { units: [{ iccid }] });
-    const topup = { operation: 'esim_topup', variant: null, plan: 'p', quantity: null, iccid } as const;
+    const topup = {
+      operation: 'esim_topup',
+      variant: null,
+      plan: 'p',
+      quantity: null,
+      iccid,
+    } as const;
     await outbox.accept([line({ ...topup, orderId: 'topup' })]);
     expect(found(iccid)).toEqual(['shop1/topup', 'shop1/1001']);
   });
@@ -95,14 +142,17 @@ describe('a search', () => {
     await outbox.accept([line({ orderId: '4' })]);
     await outbox.accept([line({ orderId: '1', lineId: 'later' })]);
     const all = ['shop1/4', 'woo/3', 'shop1/2', 'shop1/1'];
-    for (const limit of [1, 2, 3, 4, 5]) expect(found('steam-10', limit)).toEqual(all.slice(0, limit));
+    for (const limit of [1, 2, 3, 4, 5])
+      expect(found('steam-10', limit)).toEqual(all.slice(0, limit));
     const { id = 0 } = outbox.store.read.listOrders({ search: 'steam-10', limit: 1 })[0] ?? {};
     const older = outbox.store.read.listOrders({ search: 'steam-10', limit: 2, beforeId: id });
     expect(older.map(({ orderId }) => orderId)).toEqual(['3', '2']);
   });
 
   it('lists the newest first, page by page, within the other filters', async () => {
-    const many = Array.from({ length: 30 }, (_, index) => line({ orderId: `${index}`, source: `shop${index % 2}` }));
+    const many = Array.from({ length: 30 }, (_, index) =>
+      line({ orderId: `${index}`, source: `shop${index % 2}` }),
+    );
     await outbox.accept(many);
     expect(found('steam-10', 3)).toEqual(['shop1/29', 'shop0/28', 'shop1/27']);
     const [, second] = outbox.store.read.listOrders({ search: 'steam-10', limit: 2 });
@@ -113,9 +163,20 @@ describe('a search', () => {
   it('finds what was accepted beside a request that could not be written, and nothing of that one', async () => {
     const request = (orderId: string, source = 'shop1') => ({
       nowMs: 5,
-      lines: [line({ source, orderId, metadata: { number: `n-${orderId}` }, extra: { sku: `sku-${orderId}` } })],
+      lines: [
+        line({
+          source,
+          orderId,
+          metadata: { number: `n-${orderId}` },
+          extra: { sku: `sku-${orderId}` },
+        }),
+      ],
     });
-    const outcomes = await outbox.store.intake.acceptRequests([request('a'), request('b', ''), request('c')]);
+    const outcomes = await outbox.store.intake.acceptRequests([
+      request('a'),
+      request('b', ''),
+      request('c'),
+    ]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'failed', 'accepted']);
     await outbox.accept([line({ orderId: 'd' })]);
     expect(['n-a', 'n-b', 'sku-b', 'sku-c', 'steam-10'].map((text) => found(text))).toEqual([
@@ -128,7 +189,10 @@ describe('a search', () => {
   });
 
   it('is bounded in what it stores of an order', async () => {
-    const metadata = { note: 'x'.repeat(16_000), many: Array.from({ length: 500 }, (_, index) => `word${index}`) };
+    const metadata = {
+      note: 'x'.repeat(16_000),
+      many: Array.from({ length: 500 }, (_, index) => `word${index}`),
+    };
     await outbox.accept([line({ metadata })]);
     expect(found('word3')).toEqual(['shop1/1001']);
     expect(found('word499')).toEqual([]);
@@ -138,9 +202,11 @@ describe('a search', () => {
   it('keeps no code but its last four characters, and nothing of a short one', async () => {
     await bought({}, { units: [{ code: 'DXTY-7WQ3-7YFZ-YHK2' }] });
     await bought({ orderId: 'b' }, { units: [{ code: 'AB12C' }] });
-    expect(rows(outbox, 'SELECT ending, entry_id FROM unit_endings')).toEqual([{ ending: 'YHK2', entry_id: 1 }]);
-    expect(JSON.stringify(rows(outbox, 'SELECT CAST(block AS TEXT) AS text FROM search_words_data'))).not.toMatch(
-      /yhk2|7yfz/i,
-    );
+    expect(rows(outbox, 'SELECT ending, entry_id FROM unit_endings')).toEqual([
+      { ending: 'YHK2', entry_id: 1 },
+    ]);
+    expect(
+      JSON.stringify(rows(outbox, 'SELECT CAST(block AS TEXT) AS text FROM search_words_data')),
+    ).not.toMatch(/yhk2|7yfz/i);
   });
 });

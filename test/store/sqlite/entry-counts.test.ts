@@ -12,7 +12,11 @@ beforeEach(async () => {
 afterEach(() => outbox.close());
 
 const accept = (count: number, prefix: string, changes: Parameters<typeof line>[0] = {}) =>
-  outbox.accept(Array.from({ length: count }, (_, index) => line({ orderId: `${prefix}-${index}`, ...changes })));
+  outbox.accept(
+    Array.from({ length: count }, (_, index) =>
+      line({ orderId: `${prefix}-${index}`, ...changes }),
+    ),
+  );
 
 /** Runs SQL on a connection of its own, as a program that is not ours would. */
 function write(sql: string): void {
@@ -24,7 +28,9 @@ function write(sql: string): void {
 function countedUpTo(): number {
   const database = new SqliteDatabase(outbox.path, { readonly: true });
   try {
-    return Number(database.prepare("SELECT value FROM meta WHERE name = 'counted_up_to'").pluck().get());
+    return Number(
+      database.prepare("SELECT value FROM meta WHERE name = 'counted_up_to'").pluck().get(),
+    );
   } finally {
     database.close();
   }
@@ -41,10 +47,20 @@ describe('the counts of entries', () => {
     await accept(1200, 'many', { source: 'shop2', variant: 'other' });
     // The first of them are among those that are counted by now, and others are not.
     expect(countedUpTo()).toBe(1000);
-    const done = { ...nothing, state: 'fulfilled', outcomeUnknown: false, row: 'accepted' } as const;
+    const done = {
+      ...nothing,
+      state: 'fulfilled',
+      outcomeUnknown: false,
+      row: 'accepted',
+    } as const;
     await stepsOf(outbox.store).closeAttempt(close(attempt, done));
     await outbox.opened();
-    expect(outbox.store.read.counts()).toEqual({ ...zeroCounts(), pending: 1201, sending: 1, fulfilled: 1 });
+    expect(outbox.store.read.counts()).toEqual({
+      ...zeroCounts(),
+      pending: 1201,
+      sending: 1,
+      fulfilled: 1,
+    });
     expect(outbox.store.read.backlog()).toMatchObject({ open: 1202, oldestOpenMs: 1000 });
     expect(problems()).toEqual([]);
   });
@@ -52,7 +68,9 @@ describe('the counts of entries', () => {
   it('survive a change that is rolled back, and a worker that starts again', async () => {
     await accept(1001, 'a');
     const unwritable = Array.from({ length: 1000 }, (_, index) => line({ orderId: `b-${index}` }));
-    await expect(outbox.accept([...unwritable, line({ lineId: 'x'.repeat(65) })])).rejects.toThrow('CHECK');
+    await expect(outbox.accept([...unwritable, line({ lineId: 'x'.repeat(65) })])).rejects.toThrow(
+      'CHECK',
+    );
     expect(outbox.store.read.counts()).toEqual({ ...zeroCounts(), pending: 1001 });
     await outbox.reopen();
     expect(countedUpTo()).toBe(1001);
@@ -73,6 +91,8 @@ describe('the counts of entries', () => {
     await accept(2, 'a');
     await outbox.reopen();
     write('UPDATE entry_counts SET entries = 7');
-    expect(problems()).toEqual(['lane shop1|USD|variant:steam-10 has 2 entries in state pending, but 7 are counted']);
+    expect(problems()).toEqual([
+      'lane shop1|USD|variant:steam-10 has 2 entries in state pending, but 7 are counted',
+    ]);
   });
 });

@@ -27,10 +27,18 @@ const open = (disk: SmallDisk): Store =>
     sinks: [],
   });
 const accept = (store: Store, orderId: string) =>
-  store.intake.acceptBatch({ nowMs: 1000, fileId: null, lines: [line({ orderId })], rejections: [] });
+  store.intake.acceptBatch({
+    nowMs: 1000,
+    fileId: null,
+    lines: [line({ orderId })],
+    rejections: [],
+  });
 
 const full = (folder: string) =>
-  expect.objectContaining({ code: 'DISK_FULL', message: expect.stringContaining(`The disk of ${folder} is full`) });
+  expect.objectContaining({
+    code: 'DISK_FULL',
+    message: expect.stringContaining(`The disk of ${folder} is full`),
+  });
 
 describe('an outbox on a full disk', () => {
   it('names the disk, undoes the step, and repeats it when there is space', async ({ skip }) => {
@@ -75,7 +83,10 @@ describe('an outbox on a full disk', () => {
   it('lets no step wait longer than its signal', async () => {
     const end = new AbortController();
     const error = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-    const step = repeatWhileDiskIsFull(() => Promise.reject(error), { clock: new SystemClock(), signal: end.signal });
+    const step = repeatWhileDiskIsFull(() => Promise.reject(error), {
+      clock: new SystemClock(),
+      signal: end.signal,
+    });
     end.abort();
     await expect(step).rejects.toBe(error);
   });

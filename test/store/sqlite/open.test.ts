@@ -26,7 +26,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 function addMigration(database: SqliteDatabase.Database): void {
   const next = migrations().length + 1;
   const name = `${String(next).padStart(4, '0')}_later.sql`;
-  database.prepare('INSERT INTO schema_files (name, sha256) VALUES (?, ?)').run(name, '0'.repeat(64));
+  database
+    .prepare('INSERT INTO schema_files (name, sha256) VALUES (?, ?)')
+    .run(name, '0'.repeat(64));
   database.pragma(`user_version = ${next}`);
 }
 
@@ -59,7 +61,9 @@ describe('opening the outbox', () => {
     await store.intake.acceptBatch({ nowMs: 1, fileId: null, lines: [line({})], rejections: [] });
     await store.close();
     for (const upstream of ['sandbox', 'https://wholesale.example:444', 'http://wholesale.example'])
-      expect(() => openStore({ ...options, upstream })).toThrow(expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }));
+      expect(() => openStore({ ...options, upstream })).toThrow(
+        expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }),
+      );
     // Nothing was accepted yet, so its path may have been mistyped.
     await openStore({ ...options, upstream: 'https://wholesale.example/v1' }).close();
     await openStore(options).close();

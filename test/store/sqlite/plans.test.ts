@@ -5,10 +5,8 @@ import { statementTexts } from '../../../src/store/sqlite/database.ts';
 import { Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;
-const prepare: (this: SqliteDatabase.Database, sql: string) => SqliteDatabase.Statement = Reflect.get(
-  SqliteDatabase.prototype,
-  'prepare',
-);
+const prepare: (this: SqliteDatabase.Database, sql: string) => SqliteDatabase.Statement =
+  Reflect.get(SqliteDatabase.prototype, 'prepare');
 const prototype: { prepare: unknown } = SqliteDatabase.prototype;
 const prepared = new Set<string>();
 
@@ -53,11 +51,17 @@ const rareOnes = [
   /FROM entries WHERE units IS NOT NULL GROUP BY sealed_by/,
 ];
 
-/** A plan depends on a value only where it lets SQLite take an index of some rows, such as those of one state. */
+/**
+ * A plan depends on a value only where it lets SQLite take an index of some rows, such as those of
+ * one state.
+ */
 function parametersOf(sql: string): readonly unknown[] {
   const unnamed = [...sql.matchAll(/\?/g)].map(() => 1);
   const named = Object.fromEntries(
-    [...sql.matchAll(/:([a-zA-Z]\w*)/g)].map(([, name = '']) => [name, name === 'state' ? 'pending' : 1]),
+    [...sql.matchAll(/:([a-zA-Z]\w*)/g)].map(([, name = '']) => [
+      name,
+      name === 'state' ? 'pending' : 1,
+    ]),
   );
   return Object.keys(named).length === 0 ? unnamed : [...unnamed, named];
 }
@@ -97,5 +101,7 @@ it('no statement of the store that a worker repeats reads a whole table', async 
   const atOpening = await statementsOf(() => outbox.reopen());
   const statements = [...new Set([...atOpening, ...statementTexts])];
   expect(statements.length).toBeGreaterThan(200);
-  expect(scansOf(statements.filter((sql) => !rareOnes.some((rare) => rare.test(sql.trim()))))).toEqual([]);
+  expect(
+    scansOf(statements.filter((sql) => !rareOnes.some((rare) => rare.test(sql.trim())))),
+  ).toEqual([]);
 });

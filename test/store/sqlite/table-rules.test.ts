@@ -21,7 +21,10 @@ const refused = expect.objectContaining({ code: 'SQLITE_CONSTRAINT_CHECK' });
 describe('a database', () => {
   it('refuses unknown states and operations', () => {
     const database = databaseWithOrder();
-    const spelled = database.prepare("SELECT sql FROM sqlite_schema WHERE name IN ('lines', 'entries')").pluck().all();
+    const spelled = database
+      .prepare("SELECT sql FROM sqlite_schema WHERE name IN ('lines', 'entries')")
+      .pluck()
+      .all();
     expect(spelled.join('\n')).not.toMatch(/CHECK \((?:operation|state) IN/);
     for (const state of ['Pending', 'pending ', 'lost', '']) {
       expect(() => database.prepare('UPDATE entries SET state = ?').run(state)).toThrow(refused);
@@ -37,7 +40,16 @@ describe('a database', () => {
          VALUES ('os-another-one', 1, 1, ?, 'shop|USD', 'pending', 1, 1, 1)`,
     );
     expect(() => insertEntry.run('lookup')).toThrow(refused);
-    for (const state of ['sending', 'waiting', 'unknown', 'placed', 'fulfilled', 'refunded', 'rejected', 'expired']) {
+    for (const state of [
+      'sending',
+      'waiting',
+      'unknown',
+      'placed',
+      'fulfilled',
+      'refunded',
+      'rejected',
+      'expired',
+    ]) {
       database.prepare('UPDATE entries SET state = ?').run(state);
     }
     for (const state of ['cancelled', 'needs_review', 'held', 'pending']) {
@@ -48,9 +60,9 @@ describe('a database', () => {
 
   it('does not allow a statement to change the tables of SQLite itself after it was migrated', () => {
     const database = databaseWithOrder();
-    expect(() => database.exec("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = ''")).toThrow(
-      /may not be modified/,
-    );
+    expect(() =>
+      database.exec("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = ''"),
+    ).toThrow(/may not be modified/);
     database.close();
   });
 });

@@ -6,7 +6,10 @@ import { line, Outbox } from '../../support/outbox.ts';
 const day = 86_400_000;
 const secret = 'a-secret-of-the-shop';
 
-const shop = (source: string, values: Partial<Record<'name' | 'address' | 'secret', string>>): ShopIdentity => ({
+const shop = (
+  source: string,
+  values: Partial<Record<'name' | 'address' | 'secret', string>>,
+): ShopIdentity => ({
   title: 'woocommerce "main"',
   source,
   fingerprints: (['name', 'address', 'secret'] as const).flatMap((kind) => {
@@ -28,7 +31,10 @@ async function outboxWith(...shops: ShopIdentity[]) {
 describe('a shop that comes under another source', () => {
   it.each([
     ['name', { name: 'woocommerce/main', address: 'new.example', secret: 'another-secret-of-it' }],
-    ['address', { name: 'woocommerce/new', address: 'shop.example', secret: 'another-secret-of-it' }],
+    [
+      'address',
+      { name: 'woocommerce/new', address: 'shop.example', secret: 'another-secret-of-it' },
+    ],
     ['secret', { name: 'woocommerce/new', address: 'new.example', secret }],
   ])('is recognised by its %s, also after a restart', async (kind, values) => {
     const { outbox, adopt } = await outboxWith(shop('main', main));
@@ -51,16 +57,24 @@ describe('a shop that comes under another source', () => {
 
   it('may change its name, address and secret while its source stays, and is then recognised by those, too', async () => {
     const { adopt } = await outboxWith(shop('main', main));
-    const moved = { name: 'woocommerce/front', address: 'front.example', secret: 'the-next-secret-of-it' };
+    const moved = {
+      name: 'woocommerce/front',
+      address: 'front.example',
+      secret: 'the-next-secret-of-it',
+    };
     await adopt(2 * day, shop('main', moved));
     for (const values of [main, moved]) {
-      await expect(adopt(3 * day, shop('front', values))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+      await expect(adopt(3 * day, shop('front', values))).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+      });
     }
   });
 
   it('counts as another shop 400 days after it was last configured', async () => {
     const { adopt } = await outboxWith(shop('main', main));
-    await expect(adopt(401 * day, shop('new', main))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await expect(adopt(401 * day, shop('new', main))).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
     await adopt(401 * day + 1);
     await expect(adopt(401 * day + 2, shop('new', main))).resolves.toBeUndefined();
   });
@@ -101,14 +115,18 @@ describe.each(['folder', 'token'] as const)('a %s that gets another source', (wh
     const { outbox, adopt } = await outboxWith(caller('old', 'one'));
     await outbox.accept([line({ source: 'old' })]);
     await adopt(2 * day, caller('old', 'two'), caller('new', 'three'));
-    await expect(adopt(3 * day, caller('new', 'two'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await expect(adopt(3 * day, caller('new', 'two'))).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
   });
 
   it('may correct a source that has no orders, and is known by the new one then', async () => {
     const { outbox, adopt } = await outboxWith(caller('old', 'one'));
     await adopt(2 * day, caller('new', 'one'));
     await outbox.accept([line({ source: 'new' })]);
-    await expect(adopt(3 * day, caller('old', 'one'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await expect(adopt(3 * day, caller('old', 'one'))).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
   });
 
   it('is no shop that is connected', async () => {

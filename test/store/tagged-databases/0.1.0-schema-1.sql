@@ -415,7 +415,7 @@ CREATE TABLE hourly_statistics (
   n    INTEGER NOT NULL,
   PRIMARY KEY (name, hour, key)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO schema_files VALUES ('0001_outbox.sql', '3586a418663e25ec4ac162d78741461793f8f767eb12afe1e8364595a8748e9f');
+INSERT INTO schema_files VALUES ('0001_outbox.sql', '8465794c1980b967461cca9fd4905bb62d23388e01da4dbc022fd4cab71f06de');
 INSERT INTO schema_files VALUES ('views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO schema_files VALUES ('views/outbox.sql', 'cb2d7281bba77f7bb49f8fb0f5621822ae286169ef31eb54e0e1c73bccdcdb43');
 INSERT INTO schema_files VALUES ('views/outbox_attention.sql', 'fc1bade819ae238bd9f8c9ad5186e39535ab23884972536935c3c259ac38a982');
@@ -423,7 +423,7 @@ INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abb
 INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'c1ebea8ec18ae02698028ed8568b444b');
+INSERT INTO meta VALUES ('database_id', '61dd2755d43f7b62345ef76e1c14a34a');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('upstream', 'sandbox');

@@ -1,10 +1,11 @@
 /**
- * Writes a database of the present schema with an order in each state as SQL, for `tagged-databases.test.ts`:
+ * Writes a database of the present schema with an order in each state as SQL, for
+ * `tagged-databases.test.ts`:
  *
  *   node test/store/tagged-databases/make-dump.ts 0.1.0
  *
- * Run it once for each tagged version, before the tag. The dump of a version that was released never changes again; that
- * of a version in the making is written anew when its schema changes.
+ * Run it once for each tagged version, before the tag. The dump of a version that was released
+ * never changes again; that of a version in the making is written anew when its schema changes.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,18 +25,23 @@ const refused: Settlement = {
 };
 
 /** How the call for an order ends; null: a person or the worker ends it without a call. */
-const settlements: Readonly<Record<Exclude<EntryState, 'pending' | 'sending'>, Settlement | null>> = {
-  waiting: { ...refused, state: 'waiting', row: 'out_of_stock', dueAtMs: 900_000 },
-  unknown: nothing,
-  placed: { ...fulfilled, state: 'placed', nextStep: 'lookup', answer: { ...answer, units: [] } },
-  fulfilled,
-  refunded: { ...fulfilled, state: 'refunded' },
-  rejected: refused,
-  needs_review: { ...refused, state: 'needs_review', reviewReason: 'the answer names another product' },
-  expired: null,
-  cancelled: null,
-  held: null,
-};
+const settlements: Readonly<Record<Exclude<EntryState, 'pending' | 'sending'>, Settlement | null>> =
+  {
+    waiting: { ...refused, state: 'waiting', row: 'out_of_stock', dueAtMs: 900_000 },
+    unknown: nothing,
+    placed: { ...fulfilled, state: 'placed', nextStep: 'lookup', answer: { ...answer, units: [] } },
+    fulfilled,
+    refunded: { ...fulfilled, state: 'refunded' },
+    rejected: refused,
+    needs_review: {
+      ...refused,
+      state: 'needs_review',
+      reviewReason: 'the answer names another product',
+    },
+    expired: null,
+    cancelled: null,
+    held: null,
+  };
 
 async function accept(outbox: Outbox, orderId: string): Promise<string> {
   const notAfterMs = orderId === 'expired' ? 1500 : null;
@@ -46,15 +52,28 @@ async function accept(outbox: Outbox, orderId: string): Promise<string> {
 }
 
 async function decide(outbox: Outbox, reference: string, action: 'hold' | 'cancel'): Promise<void> {
-  const by = { actor: 'cli:anna', reason: 'the shop asked', nowMs: 2500, nowMono: 1000, bootId: null };
+  const by = {
+    actor: 'cli:anna',
+    reason: 'the shop asked',
+    nowMs: 2500,
+    nowMono: 1000,
+    bootId: null,
+  };
   const order = { action };
-  await outbox.store.operator.actOnEntry({ ...by, reference, order, referenceExpiryMs: 1e9, lookupFamilies: [] });
+  await outbox.store.operator.actOnEntry({
+    ...by,
+    reference,
+    order,
+    referenceExpiryMs: 1e9,
+    lookupFamilies: [],
+  });
 }
 
 async function fill(outbox: Outbox): Promise<void> {
   for (const [state, settlement] of Object.entries(settlements)) {
     const reference = await accept(outbox, state);
-    if (settlement !== null) await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settlement));
+    if (settlement !== null)
+      await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), settlement));
     if (state === 'expired') await stepsOf(outbox.store).expireOverdue(2000, 5);
     if (state === 'cancelled') await decide(outbox, reference, 'cancel');
     if (state === 'held') await decide(outbox, reference, 'hold');
@@ -65,7 +84,8 @@ async function fill(outbox: Outbox): Promise<void> {
 }
 
 const [version] = process.argv.slice(2);
-if (version === undefined) throw new Error('name the version: node test/store/tagged-databases/make-dump.ts 0.1.0');
+if (version === undefined)
+  throw new Error('name the version: node test/store/tagged-databases/make-dump.ts 0.1.0');
 const outbox = await Outbox.open();
 await fill(outbox);
 const path = join(import.meta.dirname, `${version}-schema-${migrations().length}.sql`);

@@ -32,7 +32,8 @@ function namesIn(path: string): ReadonlySet<unknown> {
 describe('a database of a tagged version', () => {
   it('is there', () => expect(dumps).not.toHaveLength(0));
 
-  // Where the dump of a version that was not tagged yet is refused, make-dump.ts says how it is made anew.
+  // Where the dump of a version that was not tagged yet is refused, make-dump.ts says how it is
+  // made anew.
   it.each(dumps)('is opened, brought up to date and read: %s', async (name) => {
     const path = join(folder(), 'order-sync.db');
     loadDump(readFileSync(join(import.meta.dirname, name), 'utf8'), path);
@@ -51,9 +52,13 @@ describe('a database of a tagged version', () => {
     const orders = reader.listOrders({ limit: 100 });
     // Each order is named after the state of its line.
     const ofState = Object.fromEntries(entryStates.map((state) => [state, { [state]: 1 }]));
-    expect(Object.fromEntries(orders.map(({ orderId, states }) => [orderId, states]))).toEqual(ofState);
+    expect(Object.fromEntries(orders.map(({ orderId, states }) => [orderId, states]))).toEqual(
+      ofState,
+    );
     for (const { source, orderId } of orders) {
-      expect(reader.listOrders({ limit: 2, search: `${orderId}@shop.example` })).toMatchObject([{ orderId }]);
+      expect(reader.listOrders({ limit: 2, search: `${orderId}@shop.example` })).toMatchObject([
+        { orderId },
+      ]);
       expect(reader.showOrder(source, orderId)?.entries).toHaveLength(1);
     }
     reader.close();

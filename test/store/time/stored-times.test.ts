@@ -54,7 +54,8 @@ const keptColumns = [
   // The deadline that the shop set is a time of the world, not of this machine.
   'entries.not_after_ms',
   'lines.not_after_ms',
-  // A webhook tells it by the shop's clock; where it is ahead of the clock of this machine, the order is read again.
+  // A webhook tells it by the shop's clock; where it is ahead of the clock of this machine, the
+  // order is read again.
   'storefront_orders.current_at_ms',
   // By the shop's clock.
   'storefront_orders.modified_ms',
@@ -71,7 +72,9 @@ describe('the stored times', () => {
       `SELECT DISTINCT m.name || '.' || c.name AS name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
        WHERE m.type = 'table' AND c.name LIKE '%\\_ms' ESCAPE '\\'`,
     ).map(({ name }) => String(name));
-    const moved = movedColumns.flatMap(({ table, columns: names }) => names.map((name) => `${table}.${name}`));
+    const moved = movedColumns.flatMap(({ table, columns: names }) =>
+      names.map((name) => `${table}.${name}`),
+    );
     expect([...new Set([...moved, ...keptColumns])].toSorted()).toEqual(columns.toSorted());
     expect(keptColumns.filter((name) => moved.includes(name))).toEqual([]);
   });
@@ -89,14 +92,27 @@ describe('the stored times', () => {
       await steps.closeAttempt(close(await outbox.opened({ nowMs }), unknown, { nowMs }));
       await steps.closeAttempt(close(await outbox.opened({ nowMs }), fulfilled, { nowMs }));
       const [due] = await outbox.store.results.dueDeliveries('folder', nowMs, 10);
-      const failed = { requestId: due?.requestId ?? 0, sink: 'folder', version: due?.version ?? 0, error: 'disk full' };
+      const failed = {
+        requestId: due?.requestId ?? 0,
+        sink: 'folder',
+        version: due?.version ?? 0,
+        error: 'disk full',
+      };
       await outbox.store.results.failDelivery({ ...failed, retryAtMs: nowMs + 5000 });
-      const pause = { scope: 'account', reason: 'api_disabled', message: 'maintenance', openedBy: 'worker', nowMs };
+      const pause = {
+        scope: 'account',
+        reason: 'api_disabled',
+        message: 'maintenance',
+        openedBy: 'worker',
+        nowMs,
+      };
       await outbox.store.pauses.open({ ...pause, probeAtMs: nowMs + 60_000 });
 
       await times.follow({ stepMs, nowMs: nowMs + stepMs });
       expect(
-        read("SELECT due_at_ms, first_sent_at_ms, in_flight_window_end_ms FROM entries WHERE state = 'unknown'"),
+        read(
+          "SELECT due_at_ms, first_sent_at_ms, in_flight_window_end_ms FROM entries WHERE state = 'unknown'",
+        ),
       ).toEqual([
         {
           due_at_ms: dueAtMs + stepMs,
@@ -115,14 +131,19 @@ describe('the stored times', () => {
   it('of pending entries are never in the future, and keep their order', async () => {
     const nowMs = 20 * day;
     const times = [nowMs - 2 * day, nowMs - 1000, nowMs - 500, nowMs];
-    for (const [index, atMs] of times.entries()) await outbox.accept([line({ orderId: `o${index}` })], null, atMs);
+    for (const [index, atMs] of times.entries())
+      await outbox.accept([line({ orderId: `o${index}` })], null, atMs);
     await outbox.store.times.follow({ stepMs: -day, nowMs: nowMs - day });
     await outbox.accept([line({ orderId: 'new' })], null, nowMs - day + 10);
     const claimed = [];
     for (;;) {
-      const attempt = await stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: nowMs - day + 10 }));
+      const attempt = await stepsOf(outbox.store).openAttempt(
+        outbox.claim({ nowMs: nowMs - day + 10 }),
+      );
       if (attempt === null) break;
-      claimed.push(read(`SELECT order_id AS id FROM outbox WHERE reference = '${attempt.entry.reference}'`));
+      claimed.push(
+        read(`SELECT order_id AS id FROM outbox WHERE reference = '${attempt.entry.reference}'`),
+      );
     }
     expect(claimed.flat().map(({ id }) => id)).toEqual(['o0', 'o1', 'o2', 'o3', 'new']);
   });
@@ -134,7 +155,12 @@ describe('the stored times', () => {
       const { operator, times, read: reader } = outbox.store;
       const steps = stepsOf(outbox.store);
       const claimAt = (atMs: number) => outbox.claim({ nowMs: atMs });
-      await operator.beginAfterLoss({ actor: 'test', reason: 'the disk was lost', nowMs, untilMs: nowMs + day });
+      await operator.beginAfterLoss({
+        actor: 'test',
+        reason: 'the disk was lost',
+        nowMs,
+        untilMs: nowMs + day,
+      });
       await outbox.accept([line()], null, nowMs);
       const afterMs = nowMs + stepMs;
       await times.follow({ stepMs, nowMs: afterMs });
@@ -143,7 +169,9 @@ describe('the stored times', () => {
       expect(await steps.openAttempt(claimAt(afterMs))).toBeNull();
       expect(reader.counts().unknown).toBe(2);
       // The age of what a lost outbox may have sent is counted from here.
-      expect(read('SELECT created_at_ms FROM entries ORDER BY id')[0]).toEqual({ created_at_ms: nowMs + stepMs });
+      expect(read('SELECT created_at_ms FROM entries ORDER BY id')[0]).toEqual({
+        created_at_ms: nowMs + stepMs,
+      });
       const other = { operation: 'esim_order', variant: null, plan: 'es-1gb' } as const;
       await outbox.accept([line({ orderId: 'later', ...other })], null, afterMs + day + 1);
       expect(await steps.openAttempt(claimAt(afterMs + day + 1))).not.toBeNull();
@@ -152,7 +180,11 @@ describe('the stored times', () => {
 
   it('are followed by the caller before any other code runs', async () => {
     const seen: string[] = [];
-    const following = outbox.store.times.follow({ stepMs: -day, nowMs: 0, onMoved: () => seen.push('moved') });
+    const following = outbox.store.times.follow({
+      stepMs: -day,
+      nowMs: 0,
+      onMoved: () => seen.push('moved'),
+    });
     seen.push('other code');
     await following;
     expect(seen).toEqual(['moved', 'other code']);

@@ -30,7 +30,10 @@ async function callsTo(
   answer: (response: ServerResponse, url: string) => void,
   ofShop: SystemClock = clock,
 ): Promise<ShopHttp> {
-  const server = createServer(({ url = '' }, response) => answer(response, url)).listen(0, '127.0.0.1');
+  const server = createServer(({ url = '' }, response) => answer(response, url)).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port
   const { port } = server.address() as AddressInfo;
@@ -66,7 +69,9 @@ it('a shop that wants no calls for a second gets none, also after a call that is
   });
   // A proxy may answer 503 for a note that the shop makes all the same, so it is not sent again.
   const note = { method: 'POST', path: '/notes', headers: {}, body: '{}', signal } as const;
-  await expect(http.call({ ...note, once: { latestStartMono: clock.monoMs() + 60_000 } })).rejects.toMatchObject({
+  await expect(
+    http.call({ ...note, once: { latestStartMono: clock.monoMs() + 60_000 } }),
+  ).rejects.toMatchObject({
     kind: 'unavailable',
   });
   await http.call({ method: 'GET', path: '/orders/2', headers: {}, signal });
@@ -88,7 +93,8 @@ it('a shop gets four calls at once, fewer when it fails, and four again when it 
     let most = 0;
     const calls = Array.from({ length: count }, () => get('/orders'));
     for (let left = count; left > 0; ) {
-      while (open.length < Math.min(together, left)) await new Promise<void>((resolve) => (changed = resolve));
+      while (open.length < Math.min(together, left))
+        await new Promise<void>((resolve) => (changed = resolve));
       most = Math.max(most, open.length);
       left -= open.length;
       for (const response of open.splice(0)) response.end('{}');
@@ -97,7 +103,8 @@ it('a shop gets four calls at once, fewer when it fails, and four again when it 
     return most;
   };
   expect(await answered(8, 4)).toBe(4);
-  for (let times = 0; times < 3; times += 1) await expect(get('/fails')).rejects.toMatchObject({ kind: 'unavailable' });
+  for (let times = 0; times < 3; times += 1)
+    await expect(get('/fails')).rejects.toMatchObject({ kind: 'unavailable' });
   expect(await answered(2, 1)).toBe(1);
   await answered(40, 1);
   expect(await answered(8, 4)).toBe(4);

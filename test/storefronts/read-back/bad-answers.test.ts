@@ -23,11 +23,17 @@ const platforms = [
 const isList = ({ url }: ShopCallSeen): boolean => /\/orders(\.json)?$/.test(url.pathname);
 const sizeOf = ({ url }: ShopCallSeen): number =>
   Number(url.searchParams.get('per_page') ?? url.searchParams.get('limit'));
-const isLight = ({ url }: ShopCallSeen): boolean => url.searchParams.has('_fields') || url.searchParams.has('fields');
+const isLight = ({ url }: ShopCallSeen): boolean =>
+  url.searchParams.has('_fields') || url.searchParams.has('fields');
 
 /** A shop that fails at each question whose answer has one of these orders. */
-function failsAt(stub: StubShop, ids: readonly string[], fails: (call: ShopCallSeen) => boolean): void {
-  stub.spoil = (call, body) => fails(call) && ids.some((id) => new RegExp(`"id":${id}[,}]`).test(body));
+function failsAt(
+  stub: StubShop,
+  ids: readonly string[],
+  fails: (call: ShopCallSeen) => boolean,
+): void {
+  stub.spoil = (call, body) =>
+    fails(call) && ids.some((id) => new RegExp(`"id":${id}[,}]`).test(body));
 }
 
 describe.each(platforms)('a shop on %s', (platform, Stub, body) => {
@@ -54,18 +60,26 @@ describe.each(platforms)('a shop on %s', (platform, Stub, body) => {
         return true;
       },
     ],
-  ])('that answers large pages with %s is read in smaller ones, within one run', async (_, fault) => {
-    const { stub, run, bought, watermark, flagged } = await shopWith(25);
-    stub.misbehave = (call, response) => isList(call) && sizeOf(call) > 3 && fault(call, response);
-    expect(await run()).toMatchObject({ complete: true, accepted: 25, error: null });
-    expect([bought().length, flagged(), await watermark()]).toEqual([25, [], stub.orders.at(-1)?.modifiedMs]);
-    // It asks for more again, and not for the largest page each time.
-    expect(Math.max(...stub.calls.slice(6).map(sizeOf))).toBeGreaterThan(3);
-    expect(stub.calls.filter((call) => sizeOf(call) === 10)).toHaveLength(1);
-    stub.misbehave = () => false;
-    for (let runs = 0; runs < 5; runs += 1) await run();
-    expect(stub.calls.slice(-1).map(sizeOf)).toEqual([10]);
-  });
+  ])(
+    'that answers large pages with %s is read in smaller ones, within one run',
+    async (_, fault) => {
+      const { stub, run, bought, watermark, flagged } = await shopWith(25);
+      stub.misbehave = (call, response) =>
+        isList(call) && sizeOf(call) > 3 && fault(call, response);
+      expect(await run()).toMatchObject({ complete: true, accepted: 25, error: null });
+      expect([bought().length, flagged(), await watermark()]).toEqual([
+        25,
+        [],
+        stub.orders.at(-1)?.modifiedMs,
+      ]);
+      // It asks for more again, and not for the largest page each time.
+      expect(Math.max(...stub.calls.slice(6).map(sizeOf))).toBeGreaterThan(3);
+      expect(stub.calls.filter((call) => sizeOf(call) === 10)).toHaveLength(1);
+      stub.misbehave = () => false;
+      for (let runs = 0; runs < 5; runs += 1) await run();
+      expect(stub.calls.slice(-1).map(sizeOf)).toEqual([10]);
+    },
+  );
 
   it('that fails at one order for ever is read all the same: the order is flagged, until it can be read', async () => {
     const { stub, run, bought, flagged, watermark, readBack } = await shopWith(25);
@@ -76,7 +90,10 @@ describe.each(platforms)('a shop on %s', (platform, Stub, body) => {
     // It costs a few questions in each run, not a search.
     const calls = stub.calls.length;
     expect(await run()).toMatchObject({ complete: true, accepted: 0, error: null });
-    expect([flagged(), stub.calls.length - calls < 40]).toEqual([['13/null unreadable_order'], true]);
+    expect([flagged(), stub.calls.length - calls < 40]).toEqual([
+      ['13/null unreadable_order'],
+      true,
+    ]);
     stub.put({ id: '90', modifiedMs: minutesAgo(1), body: body('901') });
     await run();
     stub.spoil = () => false;
@@ -129,23 +146,29 @@ describe.each(platforms)('a shop on %s', (platform, Stub, body) => {
     ['X-Cache', { 'x-cache': 'HIT from edge-7' }],
     ['Age', { age: '120' }],
     ['CF-Cache-Status', { 'cf-cache-status': 'HIT' }],
-  ])('whose answers come from a cache by their %s is not believed, and the health warns', async (_, headers) => {
-    const { stub, run, watermark, readBack } = await shopWith(5);
-    stub.misbehave = (__, response) => {
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-      return false;
-    };
-    const failed = await run();
-    expect(failed).toMatchObject({
-      accepted: 0,
-      error: { kind: 'cached', message: expect.stringMatching(/exclude .*\/wp-json\//) },
-    });
-    expect((await watermark()) ?? 0).toBeLessThan(stub.orders[0]?.modifiedMs ?? 0);
-    expect([readBack.health(), readBack.details()?.['reason']]).toEqual(['warn', failed.error?.message]);
-    stub.misbehave = () => false;
-    expect(await run()).toMatchObject({ accepted: 5, error: null });
-    expect(readBack.health()).toBe('pass');
-  });
+  ])(
+    'whose answers come from a cache by their %s is not believed, and the health warns',
+    async (_, headers) => {
+      const { stub, run, watermark, readBack } = await shopWith(5);
+      stub.misbehave = (__, response) => {
+        for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+        return false;
+      };
+      const failed = await run();
+      expect(failed).toMatchObject({
+        accepted: 0,
+        error: { kind: 'cached', message: expect.stringMatching(/exclude .*\/wp-json\//) },
+      });
+      expect((await watermark()) ?? 0).toBeLessThan(stub.orders[0]?.modifiedMs ?? 0);
+      expect([readBack.health(), readBack.details()?.['reason']]).toEqual([
+        'warn',
+        failed.error?.message,
+      ]);
+      stub.misbehave = () => false;
+      expect(await run()).toMatchObject({ accepted: 5, error: null });
+      expect(readBack.health()).toBe('pass');
+    },
+  );
 
   it('whose answers repeat a time that is past is not believed, and its object cache disturbs nobody', async () => {
     const { stub, run } = await shopWith(5);
@@ -168,16 +191,19 @@ describe.each(platforms)('a shop on %s', (platform, Stub, body) => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('that answers in %s is read, and not more of it than the longest answer', async (encoding, compress) => {
-    const { stub, run } = await shopWith(5);
-    stub.encode = (text) => ({ encoding, bytes: compress(Buffer.from(text)) });
-    expect(await run()).toMatchObject({ accepted: 5, error: null });
-    stub.encode = () => ({ encoding, bytes: compress(Buffer.alloc(2_000_000, ' ')) });
-    expect((await run()).error).toMatchObject({
-      kind: 'unreadable',
-      message: expect.stringMatching(/longer than 1048576/),
-    });
-  });
+  ])(
+    'that answers in %s is read, and not more of it than the longest answer',
+    async (encoding, compress) => {
+      const { stub, run } = await shopWith(5);
+      stub.encode = (text) => ({ encoding, bytes: compress(Buffer.from(text)) });
+      expect(await run()).toMatchObject({ accepted: 5, error: null });
+      stub.encode = () => ({ encoding, bytes: compress(Buffer.alloc(2_000_000, ' ')) });
+      expect((await run()).error).toMatchObject({
+        kind: 'unreadable',
+        message: expect.stringMatching(/longer than 1048576/),
+      });
+    },
+  );
 
   it('that begins its answers with byte order marks is read', async () => {
     const { stub, run } = await shopWith(5);
@@ -188,7 +214,9 @@ describe.each(platforms)('a shop on %s', (platform, Stub, body) => {
   it('is asked for answers that no cache keeps', async () => {
     const { stub, run } = await shopWith(1);
     await run();
-    expect(stub.calls.map(({ headers }) => headers['cache-control'])).toEqual(stub.calls.map(() => 'no-cache'));
+    expect(stub.calls.map(({ headers }) => headers['cache-control'])).toEqual(
+      stub.calls.map(() => 'no-cache'),
+    );
   });
 });
 
@@ -198,12 +226,24 @@ describe('a shop whose webhooks have a wrong signature', () => {
     const running = await readBackOf('woocommerce', stub);
     const { run, flagged, handler, readBack } = running;
     const { call } = await startIntake({
-      handlers: { handlerFor: () => handler, health: () => 'pass', formats: [handler.webhook], details: () => null },
+      handlers: {
+        handlerFor: () => handler,
+        health: () => 'pass',
+        formats: [handler.webhook],
+        details: () => null,
+      },
     });
-    const deliver = async (secret: string, headers: Record<string, string> = {}): Promise<number> => {
+    const deliver = async (
+      secret: string,
+      headers: Record<string, string> = {},
+    ): Promise<number> => {
       const text = '{}';
       const signature = createHmac('sha256', secret).update(text).digest('base64');
-      const own = { 'content-type': 'application/json', 'x-wc-webhook-signature': signature, ...headers };
+      const own = {
+        'content-type': 'application/json',
+        'x-wc-webhook-signature': signature,
+        ...headers,
+      };
       return (await call('POST', '/webhooks/woocommerce/main', own, text)).status;
     };
     const topic = { 'x-wc-webhook-topic': 'order.updated' };
@@ -219,8 +259,12 @@ describe('a shop whose webhooks have a wrong signature', () => {
     expect(await run()).toMatchObject({ accepted: 1 });
     expect([flagged(), readBack.health()]).toEqual([['null/null signature_refused'], 'warn']);
     expect(running.outbox.store.read.attention(9)).toMatchObject([{ reason: 'signature_refused' }]);
-    expect(readBack.details()).toMatchObject({ reason: expect.stringMatching(/main signs .* not in `secrets`/) });
-    expect(await deliver('a-secret-of-the-shop', { 'x-wc-webhook-topic': 'product.updated' })).toBe(200);
+    expect(readBack.details()).toMatchObject({
+      reason: expect.stringMatching(/main signs .* not in `secrets`/),
+    });
+    expect(await deliver('a-secret-of-the-shop', { 'x-wc-webhook-topic': 'product.updated' })).toBe(
+      200,
+    );
     expect([flagged(), readBack.health(), readBack.details()]).toEqual([[], 'pass', null]);
     // The next order comes by read-back, because it was faster.
     stub.put({ id: '3', modifiedMs: minutesAgo(7), body: wooBody('31') });
@@ -240,7 +284,8 @@ describe('a WooCommerce shop', () => {
   it('that does not even show the id of an order has that flagged, and the rest is read', async () => {
     const { stub, run, bought, flagged, watermark } = await shopWith(25);
     failsAt(stub, ['13'], () => true);
-    for (let runs = 0; runs < 2; runs += 1) expect(await run()).toMatchObject({ complete: true, error: null });
+    for (let runs = 0; runs < 2; runs += 1)
+      expect(await run()).toMatchObject({ complete: true, error: null });
     expect([bought().length, flagged()]).toEqual([24, ['null/null unreadable_order']]);
     expect(await watermark()).toBe(stub.orders.at(-1)?.modifiedMs);
   });
@@ -256,23 +301,31 @@ describe('a WooCommerce shop', () => {
     const { stub, run } = await shopWith(1);
     await run();
     await run();
-    expect(stub.calls.map(({ signed }) => signed.search).every((query) => /[?&]_=\d+$/.test(query))).toBe(true);
+    expect(
+      stub.calls.map(({ signed }) => signed.search).every((query) => /[?&]_=\d+$/.test(query)),
+    ).toBe(true);
     expect(new Set(stub.calls.map(({ signed }) => signed.href)).size).toBe(stub.calls.length);
   });
 
   it.each([
     ['expired', /CERT_HAS_EXPIRED.*; renew the shop's certificate/, 'expired'],
     ['for another host', /ALTNAME.*; set rest\.url to a name/, 'elsewhere'],
-  ] as const)('with a certificate that is %s is not called, and that is said', async (_, message, name) => {
-    const { cert, key } = certificates[name];
-    const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const stub = await new StubWooCommerce().open();
-    const rest = { url: `https://localhost:${port}`, ca: cert };
-    const { run } = await readBackOf('woocommerce', stub, { rest });
-    expect((await run()).error).toMatchObject({ kind: 'unreachable', message: expect.stringMatching(message) });
-  });
+  ] as const)(
+    'with a certificate that is %s is not called, and that is said',
+    async (_, message, name) => {
+      const { cert, key } = certificates[name];
+      const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      onTestFinished(() => void server.close());
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      const stub = await new StubWooCommerce().open();
+      const rest = { url: `https://localhost:${port}`, ca: cert };
+      const { run } = await readBackOf('woocommerce', stub, { rest });
+      expect((await run()).error).toMatchObject({
+        kind: 'unreachable',
+        message: expect.stringMatching(message),
+      });
+    },
+  );
 });

@@ -35,7 +35,12 @@ describe('read-back of a shop that fails', () => {
       'refuses the keys with the status 200',
       'unauthorized',
       /200, but woocommerce_rest_cannot_view: no$/,
-      (_, r) => send(r, 200, { code: 'woocommerce_rest_cannot_view', message: 'no', data: { status: 401 } }),
+      (_, r) =>
+        send(r, 200, {
+          code: 'woocommerce_rest_cannot_view',
+          message: 'no',
+          data: { status: 401 },
+        }),
     ],
     [
       'answers 500',
@@ -59,10 +64,23 @@ describe('read-back of a shop that fails', () => {
       'has a firewall before it',
       'unreadable',
       /403, not WooCommerce's answer: the page "Just a moment\.\.\." of a firewall/,
-      (_, r) => send(r, 403, '<!DOCTYPE html><html><head><title>Just a moment...</title>', { server: 'cloudflare' }),
+      (_, r) =>
+        send(r, 403, '<!DOCTYPE html><html><head><title>Just a moment...</title>', {
+          server: 'cloudflare',
+        }),
     ],
-    ['refuses with an empty 401', 'unreadable', /401, not .* an empty answer$/, (_, r) => send(r, 401, '')],
-    ['has a challenge before it', 'unreadable', /202, not .* an empty answer$/, (_, r) => send(r, 202, '')],
+    [
+      'refuses with an empty 401',
+      'unreadable',
+      /401, not .* an empty answer$/,
+      (_, r) => send(r, 401, ''),
+    ],
+    [
+      'has a challenge before it',
+      'unreadable',
+      /202, not .* an empty answer$/,
+      (_, r) => send(r, 202, ''),
+    ],
     [
       'answers 204',
       'unreadable',
@@ -72,7 +90,12 @@ describe('read-back of a shop that fails', () => {
         return true;
       },
     ],
-    ['answers with nothing', 'unreadable', /200, but not .* an empty answer$/, (_, r) => send(r, 200, '')],
+    [
+      'answers with nothing',
+      'unreadable',
+      /200, but not .* an empty answer$/,
+      (_, r) => send(r, 200, ''),
+    ],
     [
       'is behind a gateway that waits no longer',
       'unavailable',
@@ -83,7 +106,12 @@ describe('read-back of a shop that fails', () => {
       'shows a notice of PHP before its JSON',
       'unreadable',
       /begins with "Notice : Undefined index: x in .*a PHP notice: switch off display_errors$/,
-      (_, r) => send(r, 200, '<br />\n<b>Notice</b>:  Undefined index: x in <b>/a.php</b> on line <b>3</b><br />\n[]'),
+      (_, r) =>
+        send(
+          r,
+          200,
+          '<br />\n<b>Notice</b>:  Undefined index: x in <b>/a.php</b> on line <b>3</b><br />\n[]',
+        ),
     ],
     [
       'answers with a text',
@@ -91,7 +119,12 @@ describe('read-back of a shop that fails', () => {
       /begins with "Error establishing a database connection"$/,
       (_, r) => send(r, 200, 'Error establishing a database connection'),
     ],
-    ['redirects', 'unreadable', /redirect/, (_, r) => send(r, 301, '', { location: 'https://www.example.com/' })],
+    [
+      'redirects',
+      'unreadable',
+      /redirect/,
+      (_, r) => send(r, 301, '', { location: 'https://www.example.com/' }),
+    ],
     [
       'answers with a login page',
       'unreadable',
@@ -99,7 +132,12 @@ describe('read-back of a shop that fails', () => {
       (_, r) => send(r, 200, '\n<html><title>Log In ‹ Shop</title>'),
     ],
     ['answers with an object', 'unreadable', /no list/, (_, r) => send(r, 200, { orders: [] })],
-    ['cuts its JSON short', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '[{"id":1,"line_items":[')],
+    [
+      'cuts its JSON short',
+      'unreadable',
+      /no complete JSON/,
+      (_, r) => send(r, 200, '[{"id":1,"line_items":['),
+    ],
     [
       'does not answer in UTF-8',
       'unreadable',
@@ -155,16 +193,22 @@ describe('read-back of a shop that fails', () => {
         rest: {
           timeouts: {
             connectMs: 60_000,
-            // Only the call that gets no answer is given up soon: a busy machine may answer the others late.
+            // Only the call that gets no answer is given up soon: a busy machine may answer the
+            // others late.
             get totalMs() {
-              return message.source.includes('within 300 ms') && stub.calls.length > 0 && isDown ? 300 : 60_000;
+              return message.source.includes('within 300 ms') && stub.calls.length > 0 && isDown
+                ? 300
+                : 60_000;
             },
           },
         },
       });
       const failed = await run();
       expect(failed).toMatchObject({ complete: false, pages: 1, accepted: 10 });
-      expect([failed.error?.kind, failed.error?.message]).toEqual([kind, expect.stringMatching(message)]);
+      expect([failed.error?.kind, failed.error?.message]).toEqual([
+        kind,
+        expect.stringMatching(message),
+      ]);
       expect(await watermark()).toBe(stub.orders[9]?.modifiedMs);
       expect(log().filter(({ level }) => level === 50)).toMatchObject([{ kind, failures: 1 }]);
       expect(JSON.stringify([log(), failed])).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
@@ -210,14 +254,17 @@ describe('read-back of a shop that fails', () => {
 
   it('ends the run when the shop asks for a longer wait than a run may take', async () => {
     const stub = await shopWith(15);
-    stub.misbehave = nth(2, (_, response) => send(response, 429, 'wait', { 'retry-after': '3600' }));
+    stub.misbehave = nth(2, (_, response) =>
+      send(response, 429, 'wait', { 'retry-after': '3600' }),
+    );
     const { run } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ error: { kind: 'rate_limited' }, accepted: 10 });
   });
 
   it('removes our keys from the message when the shop repeats them', async () => {
     const stub = await shopWith(1);
-    stub.misbehave = (_, response) => send(response, 400, { code: 'bad', message: `${woo.key} and ${woo.secret}` });
+    stub.misbehave = (_, response) =>
+      send(response, 400, { code: 'bad', message: `${woo.key} and ${woo.secret}` });
     const { run } = await readBackOf('woocommerce', stub);
     expect((await run()).error?.message).toMatch(/400 bad: \[key\] and \[key\]$/);
   });
@@ -234,7 +281,9 @@ describe('read-back of a shop that fails', () => {
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const stub = await shopWith(0);
-    const { run } = await readBackOf('woocommerce', stub, { rest: { url: `https://localhost:${port}` } });
+    const { run } = await readBackOf('woocommerce', stub, {
+      rest: { url: `https://localhost:${port}` },
+    });
     expect((await run()).error).toMatchObject({
       kind: 'unreachable',
       message: expect.stringMatching(/SELF_SIGNED.*`rest\.ca_file`$/),
@@ -298,7 +347,8 @@ describe('a worker that reads a shop back', () => {
   it('stops at once, even during an unanswered call and during a wait that the shop asked for', async () => {
     for (const fault of [
       () => true,
-      (_: unknown, response: Parameters<Misbehaviour>[1]) => send(response, 429, '', { 'retry-after': '59' }),
+      (_: unknown, response: Parameters<Misbehaviour>[1]) =>
+        send(response, 429, '', { 'retry-after': '59' }),
     ]) {
       const stub = await shopWith(1);
       const asked = Promise.withResolvers<void>();
@@ -321,18 +371,25 @@ describe('a worker that reads a shop back', () => {
 
   it('takes over changed shops while it runs: it keeps the unchanged, uses new keys, and stops reading removed ones', async () => {
     const stub = await shopWith(1);
-    const { readBack, shop, bought } = await readBackOf('woocommerce', stub, { rest: { schedule: '* * * * * *' } });
+    const { readBack, shop, bought } = await readBackOf('woocommerce', stub, {
+      rest: { schedule: '* * * * * *' },
+    });
     await readBack.start();
     await stub.asks(1);
     readBack.prepare([shop])();
     expect((await readBack.run({ shop: null, sinceMs: null }))[0]).toMatchObject({ error: null });
-    if (shop.platform !== 'woocommerce' || shop.rest === null) throw new Error('the shop is one of WooCommerce');
+    if (shop.platform !== 'woocommerce' || shop.rest === null)
+      throw new Error('the shop is one of WooCommerce');
     readBack.prepare([{ ...shop, rest: { ...shop.rest, consumerSecret: 'cs_wrong' } }])();
-    expect((await readBack.run({ shop: null, sinceMs: null }))[0]?.error?.kind).toBe('unauthorized');
+    expect((await readBack.run({ shop: null, sinceMs: null }))[0]?.error?.kind).toBe(
+      'unauthorized',
+    );
     expect(readBack.health()).toBe('warn');
     readBack.prepare([])();
     expect(readBack.health()).toBe('pass');
-    await expect(readBack.run({ shop: null, sinceMs: null })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(readBack.run({ shop: null, sinceMs: null })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
     await readBack.stop();
     const calls = stub.calls.length;
     // Longer than its schedule.
@@ -393,7 +450,11 @@ describe('a worker that reads a shop back', () => {
     await before.readBack.start();
     await before.readBack.stop();
     for (let day = 1; day <= 3; day += 1) {
-      stub.put({ id: String(day), modifiedMs: minutesAgo((day - 1) * 24 * 60 + 30), body: wooBody(`${day}1`) });
+      stub.put({
+        id: String(day),
+        modifiedMs: minutesAgo((day - 1) * 24 * 60 + 30),
+        body: wooBody(`${day}1`),
+      });
     }
     const after = await readBackOf('woocommerce', stub, { lookbackH: 0, outbox: before.outbox });
     expect(await after.run()).toMatchObject({ complete: true, accepted: 3 });

@@ -9,8 +9,9 @@ import { StubWooCommerce } from './stub-shop.ts';
 const orders = 36;
 
 /**
- * The shop sends each webhook once, while the worker is killed again and again and reads back whenever it runs. At the
- * end its disk is lost, and everything is recovered from the shop's list alone.
+ * The shop sends each webhook once, while the worker is killed again and again and reads back
+ * whenever it runs. At the end its disk is lost, and everything is recovered from the shop's list
+ * alone.
  */
 it('a worker that is killed again and again buys every paid order once, under the same references after its disk was lost', async () => {
   const stub = await new StubWooCommerce().open();
@@ -42,7 +43,9 @@ it('a worker that is killed again and again buys every paid order once, under th
     await dead;
     // Every acknowledged order is on disk, whenever the process was killed.
     const known = new Set(
-      installation.query<{ order_id: string }>('SELECT order_id FROM requests').map((row) => row.order_id),
+      installation
+        .query<{ order_id: string }>('SELECT order_id FROM requests')
+        .map((row) => row.order_id),
     );
     expect([...acknowledged].filter((id) => !known.has(id))).toEqual([]);
   }
@@ -59,7 +62,8 @@ it('a worker that is killed again and again buys every paid order once, under th
   const once = await bought();
   expect([once.length, new Set(once).size]).toEqual([orders, orders]);
   for (const name of readdirSync(installation.folder)) {
-    if (name.startsWith('order-sync.db')) rmSync(join(installation.folder, name), { recursive: true });
+    if (name.startsWith('order-sync.db'))
+      rmSync(join(installation.folder, name), { recursive: true });
   }
   expect(await bought()).toEqual(once);
 });

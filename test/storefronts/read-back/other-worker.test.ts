@@ -5,25 +5,35 @@ import { oneCard } from './running-read-back.ts';
 import { boughtBy, commandLine, deliver, installationFor } from './shop-worker.ts';
 import { send } from './stub-shop.ts';
 
-const isWritten = (line: { msg: string }): boolean => line.msg === 'wrote the result into the order of the shop';
+const isWritten = (line: { msg: string }): boolean =>
+  line.msg === 'wrote the result into the order of the shop';
 
 async function installed(stub: WritableWooCommerce): Promise<Installation> {
   const installation = await installationFor(stub);
   installation.configure((config) => {
-    Object.assign(config.intake.webhook.woocommerce[0], { lookback_h: 0, write_back: { deliver_codes: 'note' } });
+    Object.assign(config.intake.webhook.woocommerce[0], {
+      lookback_h: 0,
+      write_back: { deliver_codes: 'note' },
+    });
   });
   return installation;
 }
 
 /** Waits until the only line of an order is in this state. */
-const waitFor = async (installation: Installation, orderId: string, state: string): Promise<void> => {
+const waitFor = async (
+  installation: Installation,
+  orderId: string,
+  state: string,
+): Promise<void> => {
   const query = `SELECT state FROM outbox WHERE order_id = '${orderId}'`;
   await expect.poll(() => installation.query(query), { timeout: 60_000 }).toEqual([{ state }]);
 };
 /** Somebody pays for an order of one card. */
 const pay = (stub: WritableWooCommerce, id: string): Record<string, unknown> => {
   const paid = new Date(Date.now() + 1000).toISOString().slice(0, 19);
-  return stub.shown(stub.put({ id, modifiedMs: Date.now(), body: { ...oneCard(`${id}1`), date_paid_gmt: paid } }));
+  return stub.shown(
+    stub.put({ id, modifiedMs: Date.now(), body: { ...oneCard(`${id}1`), date_paid_gmt: paid } }),
+  );
 };
 const isLook = ({ url }: { url: URL }): boolean => url.searchParams.get('order') === 'desc';
 const flagIn = (installation: Installation): { id: string; message: string } | undefined =>
@@ -43,7 +53,10 @@ it('of two workers on one shop, the second buys and mails nothing until an opera
   await worker.started();
   for (const id of ['7', '8']) await deliver(worker, pay(stub, id));
   for (const id of ['7', '8']) await waitFor(second, id, 'held');
-  expect([boughtBy(second), flagIn(second)?.message]).toEqual([0, expect.stringMatching(/^the order 6 of the shop/)]);
+  expect([boughtBy(second), flagIn(second)?.message]).toEqual([
+    0,
+    expect.stringMatching(/^the order 6 of the shop/),
+  ]);
   // The first one is not disturbed by that.
   await deliver(old, stub.shown(stub.order('7')));
   await expect.poll(() => stub.order('7').body['status'], { timeout: 60_000 }).toBe('completed');
@@ -52,7 +65,9 @@ it('of two workers on one shop, the second buys and mails nothing until an opera
   expect(await old.end('SIGTERM')).toBe(0);
 
   const id = flagIn(second)?.id ?? '';
-  expect(await commandLine(second, 'orders', 'ack', id, '--reason', 'the old server is off')).toMatchObject({
+  expect(
+    await commandLine(second, 'orders', 'ack', id, '--reason', 'the old server is off'),
+  ).toMatchObject({
     code: 0,
   });
   await waitFor(second, '8', 'fulfilled');

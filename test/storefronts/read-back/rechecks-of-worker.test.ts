@@ -5,9 +5,12 @@ import type { StubWooCommerce } from './stub-shop.ts';
 import type { StubOrder } from '../../support/shops/shop-order.ts';
 
 const takenIn = ({ msg }: { msg: string }): boolean => msg === 'storefront order taken in';
-const waits = ({ msg }: { msg: string }): boolean => msg.startsWith('an order could not be read again');
+const waits = ({ msg }: { msg: string }): boolean =>
+  msg.startsWith('an order could not be read again');
 
-/** A paid order whose webhook comes 90 minutes late, in a shop whose list does not show it any more. */
+/**
+ * A paid order whose webhook comes 90 minutes late, in a shop whose list does not show it any more.
+ */
 function lateOrder(stub: StubWooCommerce): { order: StubOrder; document: Record<string, unknown> } {
   const order = stub.put({ id: '727', modifiedMs: minutesAgo(90), body: wooBody('315') });
   return { order, document: stub.shown(order) };
@@ -19,7 +22,10 @@ it('a worker reads an order once that its webhook told long after, and buys it',
   const before = stub.calls.length;
   expect(await deliver(worker, document)).toMatchObject({ result: 'paid', accepted: 1 });
   await settled(installation);
-  expect([boughtBy(installation), stub.asked().slice(before)]).toEqual([1, ['/wp-json/wc/v3/orders/727']]);
+  expect([boughtBy(installation), stub.asked().slice(before)]).toEqual([
+    1,
+    ['/wp-json/wc/v3/orders/727'],
+  ]);
   expect(await worker.end('SIGTERM')).toBe(0);
 });
 
@@ -50,7 +56,9 @@ it('a worker says why an order waits whose shop does not answer, and buys it aft
   await deliver(worker, document);
   await worker.line(waits);
   const { stdout } = await commandLine(installation, 'orders', 'show', '727');
-  expect(stdout).toMatch(/waits {7}its order is read again from the shop .* no complete answer within 1500 ms/);
+  expect(stdout).toMatch(
+    /waits {7}its order is read again from the shop .* no complete answer within 1500 ms/,
+  );
   expect(boughtBy(installation)).toBe(0);
   installation.configure((config) => void delete config.intake.webhook.woocommerce[0].rest);
   expect(await worker.reload()).toMatchObject({ level: 'info' });

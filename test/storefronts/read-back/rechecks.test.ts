@@ -7,7 +7,14 @@ import { explain } from '../../../src/buying/queue/explain-queue.ts';
 import { close, emptyBalance, line, nothing, rechecking } from '../../support/outbox.ts';
 import { hour } from '../shop-settings.ts';
 import { MovedClock } from './moved-clock.ts';
-import { minutesAgo, numbersAsText, oneRefunded, readBackOf, shopifyBody, wooBody } from './running-read-back.ts';
+import {
+  minutesAgo,
+  numbersAsText,
+  oneRefunded,
+  readBackOf,
+  shopifyBody,
+  wooBody,
+} from './running-read-back.ts';
 import { send, StubShopify, type StubShop, StubWooCommerce } from './stub-shop.ts';
 
 type PlatformName = 'woocommerce' | 'shopify';
@@ -16,21 +23,38 @@ const platforms: readonly PlatformName[] = ['woocommerce', 'shopify'];
 const takenIn = 'storefront order taken in';
 const waits = 'an order could not be read again before it is bought: it waits';
 
-const bodyOf = (platform: PlatformName, changes: Record<string, unknown> = {}): Record<string, unknown> =>
+const bodyOf = (
+  platform: PlatformName,
+  changes: Record<string, unknown> = {},
+): Record<string, unknown> =>
   platform === 'woocommerce' ? wooBody('315', changes) : shopifyBody('315', changes);
 
-const lineOf = (id: string, quantity = 2) => ({ id, sku: 'STEAM-20', quantity, meta_data: [], properties: [] });
+const lineOf = (id: string, quantity = 2) => ({
+  id,
+  sku: 'STEAM-20',
+  quantity,
+  meta_data: [],
+  properties: [],
+});
 
 /** Which calls asked for one order. */
-const readOnes = (stub: StubShop): string[] => stub.asked().filter((call) => /\/orders\/\d+$|[?&]ids=/.test(call));
+const readOnes = (stub: StubShop): string[] =>
+  stub.asked().filter((call) => /\/orders\/\d+$|[?&]ids=/.test(call));
 
 /** A shop whose only order was taken in two hours ago by the shop's list, and has waited since. */
-async function waitingShop(platform: PlatformName, options: { rest?: Partial<RestSettings>; body?: object } = {}) {
+async function waitingShop(
+  platform: PlatformName,
+  options: { rest?: Partial<RestSettings>; body?: object } = {},
+) {
   const woocommerce = new StubWooCommerce();
   const shopify = new StubShopify();
   const stub = await (platform === 'woocommerce' ? woocommerce : shopify).open();
   const clock = new MovedClock();
-  const order = stub.put({ id: '727', modifiedMs: minutesAgo(5), body: bodyOf(platform, { ...options.body }) });
+  const order = stub.put({
+    id: '727',
+    modifiedMs: minutesAgo(5),
+    body: bodyOf(platform, { ...options.body }),
+  });
   const shop = await readBackOf(platform, stub, { clock, rest: { ...options.rest } });
   await shop.readBack.start();
   await shop.run();
@@ -52,7 +76,10 @@ async function waitingShop(platform: PlatformName, options: { rest?: Partial<Res
     },
     claim: async (rechecks: RecheckRule | null = rule): Promise<OpenAttempt | null> =>
       await steps.openAttempt(
-        shop.outbox.claim({ nowMs: clock.wallMs(), ...(rechecks === null ? {} : rechecking(rechecks)) }),
+        shop.outbox.claim({
+          nowMs: clock.wallMs(),
+          ...(rechecks === null ? {} : rechecking(rechecks)),
+        }),
       ),
   };
 }
@@ -65,148 +92,168 @@ const ruleFor = (readBack: Pick<RecheckRule, 'onDelayed'>): RecheckRule => ({
 const referenceIn = ({ outbox }: Awaited<ReturnType<typeof waitingShop>>): string =>
   outbox.store.read.showOrder('main', '727')?.entries[0]?.reference ?? '';
 
-describe.each(platforms)('an order of %s that has waited longer than its state may be old', (platform) => {
-  it('is read once for all of its lines, and bought when nothing has changed', async () => {
-    const line_items = [lineOf('315'), lineOf('316')];
-    const { claim, logged, stub, flagged } = await waitingShop(platform, { body: { line_items } });
-    expect(await claim()).toBeNull();
-    await logged(takenIn, 2);
-    expect((await claim())?.purpose).toBe('submit');
-    expect((await claim())?.purpose).toBe('submit');
-    expect(await claim()).toBeNull();
-    expect([readOnes(stub).length, flagged()]).toEqual([1, []]);
-  });
-
-  it('is not bought when it was cancelled meanwhile', async () => {
-    const { claim, logged, change, bought } = await waitingShop(platform);
-    change(platform === 'woocommerce' ? { status: 'cancelled' } : { cancelled_at: new Date().toISOString() });
-    expect(await claim()).toBeNull();
-    await logged(takenIn, 2);
-    expect(await claim()).toBeNull();
-    expect(bought()).toEqual([expect.stringMatching(/cancelled$/)]);
-  });
-
-  it('is held when it is not paid any more, and released when it is paid again', async () => {
-    const { claim, logged, change, bought, run, order } = await waitingShop(platform);
-    change(platform === 'woocommerce' ? { status: 'on-hold' } : { financial_status: 'pending' });
-    expect(await claim()).toBeNull();
-    await logged(takenIn, 2);
-    expect(bought()).toEqual([expect.stringMatching(/held$/)]);
-    order.body = bodyOf(platform);
-    order.modifiedMs = minutesAgo(1);
-    await run();
-    expect((await claim())?.purpose).toBe('submit');
-  });
-
-  it('is bought in what is left of it after a refund', async () => {
-    const { claim, logged, order } = await waitingShop(platform, { body: { line_items: [lineOf('315')] } });
-    order.modifiedMs = minutesAgo(2);
-    order.refunds =
-      platform === 'woocommerce'
-        ? oneRefunded('315')
-        : [{ id: '9', refund_line_items: [{ line_item_id: '315', quantity: 1 }] }];
-    expect(await claim()).toBeNull();
-    await logged(takenIn, 2);
-    expect((await claim())?.entry.quantity).toBe(1);
-  });
-
-  it('waits while the shop does not answer, lets others pass, says why, and is bought when the shop is back', async () => {
-    const shop = await waitingShop(platform);
-    const { claim, logged, stub, clock, outbox, readBack } = shop;
-    stub.misbehave = (_, response) => send(response, 500, '');
-    expect(await claim()).toBeNull();
-    await logged(waits);
-    await outbox.accept([line({ source: 'other' })], null, clock.wallMs());
-    expect((await claim())?.entry.variant).toBe('steam-10');
-    expect(await claim()).toBeNull();
-    const explained = explain(
-      { read: outbox.store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null },
-      referenceIn(shop),
-    );
-    expect(explained).toMatchObject({
-      kind: 'queued_entry',
-      explanation: {
-        reasons: [expect.stringMatching(/read again from the shop .* failed: GET .*: 500/), expect.any(String)],
-      },
+describe.each(platforms)(
+  'an order of %s that has waited longer than its state may be old',
+  (platform) => {
+    it('is read once for all of its lines, and bought when nothing has changed', async () => {
+      const line_items = [lineOf('315'), lineOf('316')];
+      const { claim, logged, stub, flagged } = await waitingShop(platform, {
+        body: { line_items },
+      });
+      expect(await claim()).toBeNull();
+      await logged(takenIn, 2);
+      expect((await claim())?.purpose).toBe('submit');
+      expect((await claim())?.purpose).toBe('submit');
+      expect(await claim()).toBeNull();
+      expect([readOnes(stub).length, flagged()]).toEqual([1, []]);
     });
-    const [entry] = outbox.store.read.showOrder('main', '727')?.entries ?? [];
-    expect([entry?.state, entry?.nextAttemptAt, entry?.awaitsRecheck?.problem]).toEqual([
-      'pending',
-      null,
-      expect.stringContaining('500'),
-    ]);
-    stub.misbehave = () => false;
-    clock.aheadMs += 60_000;
-    readBack.onDelayed('main');
-    await logged(takenIn, 2);
-    expect((await claim())?.entry.variant).toBe('steam-usd-20');
-    expect(outbox.store.read.showOrder('main', '727')?.entries[0]?.awaitsRecheck).toBeNull();
-  });
 
-  it('is read after a restart, when the worker stopped before the shop answered', async () => {
-    const first = await waitingShop(platform);
-    const { stub, outbox, clock, readBack } = first;
-    stub.misbehave = () => true;
-    const before = stub.calls.length;
-    expect(await first.claim()).toBeNull();
-    await stub.asks(before + 1);
-    await readBack.stop();
-    stub.misbehave = ({ url }, response) =>
-      platform === 'woocommerce' && url.pathname.endsWith('/orders') ? send(response, 500, '') : false;
-    // The next worker finds it on disk; the rule of the claim still forbids to buy it unread.
-    expect(await first.claim()).toBeNull();
-    const next = await readBackOf(platform, stub, { clock, outbox });
-    await next.readBack.start();
-    await next.logged(takenIn);
-    expect((await first.claim())?.purpose).toBe('submit');
-  });
+    it('is not bought when it was cancelled meanwhile', async () => {
+      const { claim, logged, change, bought } = await waitingShop(platform);
+      change(
+        platform === 'woocommerce'
+          ? { status: 'cancelled' }
+          : { cancelled_at: new Date().toISOString() },
+      );
+      expect(await claim()).toBeNull();
+      await logged(takenIn, 2);
+      expect(await claim()).toBeNull();
+      expect(bought()).toEqual([expect.stringMatching(/cancelled$/)]);
+    });
 
-  it('waits, and cancels nothing, while the shop answers with something else', async () => {
-    const { claim, logged, stub, bought } = await waitingShop(platform);
-    stub.misbehave = (_, response) =>
-      send(response, 404, { code: 'rest_no_route', message: 'No route', errors: 'Not Found' });
-    expect(await claim()).toBeNull();
-    await logged(waits);
-    expect([await claim(), bought()]).toEqual([null, [expect.stringMatching(/pending$/)]]);
-  });
+    it('is held when it is not paid any more, and released when it is paid again', async () => {
+      const { claim, logged, change, bought, run, order } = await waitingShop(platform);
+      change(platform === 'woocommerce' ? { status: 'on-hold' } : { financial_status: 'pending' });
+      expect(await claim()).toBeNull();
+      await logged(takenIn, 2);
+      expect(bought()).toEqual([expect.stringMatching(/held$/)]);
+      order.body = bodyOf(platform);
+      order.modifiedMs = minutesAgo(1);
+      await run();
+      expect((await claim())?.purpose).toBe('submit');
+    });
 
-  it('waits when the shop answers with another order', async () => {
-    const { claim, logged, stub, bought, shown } = await waitingShop(platform);
-    stub.misbehave = (_, response) => {
-      const other = { ...shown(), id: 728 };
-      return send(response, 200, platform === 'woocommerce' ? other : { orders: [other] });
-    };
-    expect(await claim()).toBeNull();
-    await logged(waits);
-    expect([await claim(), bought()]).toEqual([null, [expect.stringMatching(/pending$/)]]);
-  });
+    it('is bought in what is left of it after a refund', async () => {
+      const { claim, logged, order } = await waitingShop(platform, {
+        body: { line_items: [lineOf('315')] },
+      });
+      order.modifiedMs = minutesAgo(2);
+      order.refunds =
+        platform === 'woocommerce'
+          ? oneRefunded('315')
+          : [{ id: '9', refund_line_items: [{ line_item_id: '315', quantity: 1 }] }];
+      expect(await claim()).toBeNull();
+      await logged(takenIn, 2);
+      expect((await claim())?.entry.quantity).toBe(1);
+    });
 
-  it('is held when it cannot be read any more, and bought when it was corrected', async () => {
-    const { claim, logged, change, bought, flagged, run, order } = await waitingShop(platform);
-    change(platform === 'woocommerce' ? { status: { name: 'processing' } } : { financial_status: { name: 'paid' } });
-    expect(await claim()).toBeNull();
-    await logged('an order of the shop cannot be read and was not bought: review it in the shop');
-    await logged(waits);
-    expect([bought(), flagged()]).toEqual([
-      [expect.stringMatching(/held$/)],
-      ['727/315 held', '727/null unreadable_order'],
-    ]);
-    order.body = bodyOf(platform);
-    order.modifiedMs = minutesAgo(1);
-    await run();
-    expect((await claim())?.purpose).toBe('submit');
-  });
+    it('waits while the shop does not answer, lets others pass, says why, and is bought when the shop is back', async () => {
+      const shop = await waitingShop(platform);
+      const { claim, logged, stub, clock, outbox, readBack } = shop;
+      stub.misbehave = (_, response) => send(response, 500, '');
+      expect(await claim()).toBeNull();
+      await logged(waits);
+      await outbox.accept([line({ source: 'other' })], null, clock.wallMs());
+      expect((await claim())?.entry.variant).toBe('steam-10');
+      expect(await claim()).toBeNull();
+      const explained = explain(
+        { read: outbox.store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null },
+        referenceIn(shop),
+      );
+      expect(explained).toMatchObject({
+        kind: 'queued_entry',
+        explanation: {
+          reasons: [
+            expect.stringMatching(/read again from the shop .* failed: GET .*: 500/),
+            expect.any(String),
+          ],
+        },
+      });
+      const [entry] = outbox.store.read.showOrder('main', '727')?.entries ?? [];
+      expect([entry?.state, entry?.nextAttemptAt, entry?.awaitsRecheck?.problem]).toEqual([
+        'pending',
+        null,
+        expect.stringContaining('500'),
+      ]);
+      stub.misbehave = () => false;
+      clock.aheadMs += 60_000;
+      readBack.onDelayed('main');
+      await logged(takenIn, 2);
+      expect((await claim())?.entry.variant).toBe('steam-usd-20');
+      expect(outbox.store.read.showOrder('main', '727')?.entries[0]?.awaitsRecheck).toBeNull();
+    });
 
-  it('waits when the shop shows an older state than the one that is known', async () => {
-    const { claim, logged, order, outbox } = await waitingShop(platform);
-    order.modifiedMs = minutesAgo(30);
-    expect(await claim()).toBeNull();
-    await logged(waits);
-    expect(await claim()).toBeNull();
-    const [entry] = outbox.store.read.showOrder('main', '727')?.entries ?? [];
-    expect(entry?.awaitsRecheck?.problem).toContain('an older state');
-  });
-});
+    it('is read after a restart, when the worker stopped before the shop answered', async () => {
+      const first = await waitingShop(platform);
+      const { stub, outbox, clock, readBack } = first;
+      stub.misbehave = () => true;
+      const before = stub.calls.length;
+      expect(await first.claim()).toBeNull();
+      await stub.asks(before + 1);
+      await readBack.stop();
+      stub.misbehave = ({ url }, response) =>
+        platform === 'woocommerce' && url.pathname.endsWith('/orders')
+          ? send(response, 500, '')
+          : false;
+      // The next worker finds it on disk; the rule of the claim still forbids to buy it unread.
+      expect(await first.claim()).toBeNull();
+      const next = await readBackOf(platform, stub, { clock, outbox });
+      await next.readBack.start();
+      await next.logged(takenIn);
+      expect((await first.claim())?.purpose).toBe('submit');
+    });
+
+    it('waits, and cancels nothing, while the shop answers with something else', async () => {
+      const { claim, logged, stub, bought } = await waitingShop(platform);
+      stub.misbehave = (_, response) =>
+        send(response, 404, { code: 'rest_no_route', message: 'No route', errors: 'Not Found' });
+      expect(await claim()).toBeNull();
+      await logged(waits);
+      expect([await claim(), bought()]).toEqual([null, [expect.stringMatching(/pending$/)]]);
+    });
+
+    it('waits when the shop answers with another order', async () => {
+      const { claim, logged, stub, bought, shown } = await waitingShop(platform);
+      stub.misbehave = (_, response) => {
+        const other = { ...shown(), id: 728 };
+        return send(response, 200, platform === 'woocommerce' ? other : { orders: [other] });
+      };
+      expect(await claim()).toBeNull();
+      await logged(waits);
+      expect([await claim(), bought()]).toEqual([null, [expect.stringMatching(/pending$/)]]);
+    });
+
+    it('is held when it cannot be read any more, and bought when it was corrected', async () => {
+      const { claim, logged, change, bought, flagged, run, order } = await waitingShop(platform);
+      change(
+        platform === 'woocommerce'
+          ? { status: { name: 'processing' } }
+          : { financial_status: { name: 'paid' } },
+      );
+      expect(await claim()).toBeNull();
+      await logged('an order of the shop cannot be read and was not bought: review it in the shop');
+      await logged(waits);
+      expect([bought(), flagged()]).toEqual([
+        [expect.stringMatching(/held$/)],
+        ['727/315 held', '727/null unreadable_order'],
+      ]);
+      order.body = bodyOf(platform);
+      order.modifiedMs = minutesAgo(1);
+      await run();
+      expect((await claim())?.purpose).toBe('submit');
+    });
+
+    it('waits when the shop shows an older state than the one that is known', async () => {
+      const { claim, logged, order, outbox } = await waitingShop(platform);
+      order.modifiedMs = minutesAgo(30);
+      expect(await claim()).toBeNull();
+      await logged(waits);
+      expect(await claim()).toBeNull();
+      const [entry] = outbox.store.read.showOrder('main', '727')?.entries ?? [];
+      expect(entry?.awaitsRecheck?.problem).toContain('an older state');
+    });
+  },
+);
 
 describe('an order that the shop has no more when it is read again', () => {
   it('is cancelled, as by its webhook', async () => {
@@ -243,7 +290,13 @@ describe('the state of an order', () => {
   it('is current when the shop shows it in its list, and not when an old webhook is delivered again', async () => {
     const { claim, run, clock, handler, shown } = await waitingShop('woocommerce');
     const document = numbersAsText(shown());
-    await handler.take({ document, isTest: false, topic: null, isListed: false, refunds: 'not_read' });
+    await handler.take({
+      document,
+      isTest: false,
+      topic: null,
+      isListed: false,
+      refunds: 'not_read',
+    });
     const stopped: RecheckRule = { maxAgeMs: () => hour, onDelayed: () => undefined };
     expect(await claim(stopped)).toBeNull();
     await run();
@@ -257,7 +310,13 @@ describe('the state of an order', () => {
     expect(await claim()).toBeNull();
     order.modifiedMs = Math.floor(clock.wallMs() / 1000) * 1000;
     const document = numbersAsText(shown());
-    await handler.take({ document, isTest: false, topic: null, isListed: false, refunds: 'not_read' });
+    await handler.take({
+      document,
+      isTest: false,
+      topic: null,
+      isListed: false,
+      refunds: 'not_read',
+    });
     expect((await claim())?.purpose).toBe('submit');
   });
 
@@ -277,7 +336,12 @@ describe('the state of an order', () => {
     if (attempt === null) throw new Error('it is due');
     // Its outcome is unknown: it is settled, not bought.
     const nowMs = none.clock.wallMs();
-    const sendAgain = { ...nothing, nextStep: 'send', inFlightWindowEndMs: null, inFlightWindowMs: null } as const;
+    const sendAgain = {
+      ...nothing,
+      nextStep: 'send',
+      inFlightWindowEndMs: null,
+      inFlightWindowMs: null,
+    } as const;
     await steps.closeAttempt(close(attempt, { ...sendAgain, dueAtMs: nowMs }, { nowMs }));
     expect((await none.claim())?.entry.outcomeUnknown).toBe(true);
 
@@ -317,7 +381,13 @@ describe('the state of an order', () => {
 
     const { claim, outbox, clock } = await waitingShop('woocommerce');
     const product = { variant: null, quantity: null, currency: null, iccid: '8901260852290847431' };
-    const cancel = line({ source: 'main', orderId: '727', lineId: '2', operation: 'esim_cancel', ...product });
+    const cancel = line({
+      source: 'main',
+      orderId: '727',
+      lineId: '2',
+      operation: 'esim_cancel',
+      ...product,
+    });
     await outbox.accept([cancel], null, clock.wallMs());
     expect((await claim())?.entry.operation).toBe('esim_cancel');
   });
@@ -327,7 +397,9 @@ describe('the state of an order', () => {
     const attempt = await claim(null);
     if (attempt === null) throw new Error('it is due');
     const nowMs = clock.wallMs();
-    await stepsOf(outbox.store).closeAttempt(close(attempt, { ...emptyBalance, dueAtMs: nowMs }, { nowMs }));
+    await stepsOf(outbox.store).closeAttempt(
+      close(attempt, { ...emptyBalance, dueAtMs: nowMs }, { nowMs }),
+    );
     change({ status: 'cancelled' });
     expect(await claim()).toBeNull();
     await logged(takenIn, 2);
@@ -354,7 +426,9 @@ describe('lines that wait for their order to be read again', () => {
     readBack.prepare([{ ...shop, rest: null }])();
     expect(await claim({ maxAgeMs: () => null, onDelayed: () => undefined })).toBeNull();
     await readBack.flagStranded();
-    expect((await claim({ maxAgeMs: () => null, onDelayed: () => undefined }))?.purpose).toBe('submit');
+    expect((await claim({ maxAgeMs: () => null, onDelayed: () => undefined }))?.purpose).toBe(
+      'submit',
+    );
   });
 
   it('are asked again when nobody has read their order, and go back to their place when it was read', async () => {
@@ -370,7 +444,11 @@ describe('lines that wait for their order to be read again', () => {
     expect(await storefronts.endRechecksOfOthers({ sources: [], nowMs: clock.wallMs() })).toBe(1);
     expect(await dueAt()).toBeLessThanOrEqual(clock.wallMs());
     // Its place: before a line that came in after it, and before it was read.
-    await outbox.accept([line({ source: 'main', variant: 'steam-usd-20', lineId: '9' })], null, clock.wallMs() - 1000);
+    await outbox.accept(
+      [line({ source: 'main', variant: 'steam-usd-20', lineId: '9' })],
+      null,
+      clock.wallMs() - 1000,
+    );
     expect((await claim(null))?.entry.quantity).toBe(2);
   });
 
@@ -386,7 +464,9 @@ describe('lines that wait for their order to be read again', () => {
     let delayed = 0;
     const rechecks: RecheckRule = { maxAgeMs: () => hour, onDelayed: () => void (delayed += 1) };
     const claim = () =>
-      stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: clock.wallMs(), ...rechecking(rechecks) }));
+      stepsOf(outbox.store).openAttempt(
+        outbox.claim({ nowMs: clock.wallMs(), ...rechecking(rechecks) }),
+      );
     for (const so of [25, 50, 60, 60]) expect([await claim(), delayed]).toEqual([null, so]);
     const ask = { source: 'main', nowMs: clock.wallMs(), limit: 50 };
     expect(await outbox.store.storefronts.dueRechecks(ask)).toHaveLength(50);
@@ -406,7 +486,9 @@ describe('a shop that cannot be read for its waiting orders', () => {
     clock.aheadMs = 2 * hour;
     stub.misbehave = (_, response) => send(response, 502, '');
     const claim = () =>
-      stepsOf(outbox.store).openAttempt(outbox.claim({ nowMs: clock.wallMs(), ...rechecking(ruleFor(readBack)) }));
+      stepsOf(outbox.store).openAttempt(
+        outbox.claim({ nowMs: clock.wallMs(), ...rechecking(ruleFor(readBack)) }),
+      );
     expect(await claim()).toBeNull();
     await logged('orders that wait to be read again cannot be read');
     // Calls take turns: another one for an order would come before the end of these.

@@ -10,7 +10,14 @@ import type { RestSettings } from '../../../src/storefronts/shop/shop-settings.t
 import type { ShopifyRest } from '../../../src/storefronts/shopify/settings.ts';
 import { type ShopHandler, StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import { Outbox } from '../../support/outbox.ts';
-import { boughtIn, flaggedIn, restSettings, shopifyShop, wooCommerceShop, writeSkuMap } from '../shop-settings.ts';
+import {
+  boughtIn,
+  flaggedIn,
+  restSettings,
+  shopifyShop,
+  wooCommerceShop,
+  writeSkuMap,
+} from '../shop-settings.ts';
 import { shopifyApp, type StubShop, woo } from './stub-shop.ts';
 
 export interface RunningReadBack {
@@ -30,7 +37,9 @@ export interface RunningReadBack {
   readonly logged: (text: string, times?: number) => Promise<void>;
 }
 
-/** Reads one shop back over real sockets into a real outbox. Nothing runs until the test starts it. */
+/**
+ * Reads one shop back over real sockets into a real outbox. Nothing runs until the test starts it.
+ */
 export async function readBackOf(
   platform: 'woocommerce' | 'shopify',
   stub: StubShop,
@@ -63,7 +72,13 @@ export async function readBackOf(
         })
       : shopifyShop({ skuMap, lookbackH, rest: { access: token, ...rest } });
   const store = outbox.store.storefronts;
-  const storefronts = new StorefrontIntake({ shops: [shop], store, clock, logger, onChanged: () => undefined });
+  const storefronts = new StorefrontIntake({
+    shops: [shop],
+    store,
+    clock,
+    logger,
+    onChanged: () => undefined,
+  });
   const handler = storefronts.handlerFor(platform, 'main');
   if (handler === null) throw new Error('the shop is configured');
   const readBack = new ReadBack({
@@ -105,7 +120,9 @@ export async function readBackOf(
 
 /** A document as the worker reads JSON: every number as its text. */
 export function numbersAsText<T>(document: T): T {
-  return JSON.parse(JSON.stringify(document), (_, part: unknown) => (typeof part === 'number' ? String(part) : part));
+  return JSON.parse(JSON.stringify(document), (_, part: unknown) =>
+    typeof part === 'number' ? String(part) : part,
+  );
 }
 
 /** A whole second in the past: shops tell times in seconds. */
@@ -116,7 +133,10 @@ export function minutesAgo(minutes: number): number {
 const gmt = (ms: number): string => new Date(ms).toISOString().slice(0, 19);
 
 /** A paid order of WooCommerce, without the fields that the stub adds. */
-export function wooBody(lineId: string, changes: Record<string, unknown> = {}): Record<string, unknown> {
+export function wooBody(
+  lineId: string,
+  changes: Record<string, unknown> = {},
+): Record<string, unknown> {
   return {
     number: lineId,
     status: 'processing',
@@ -131,7 +151,10 @@ export function wooBody(lineId: string, changes: Record<string, unknown> = {}): 
 
 /** The refunds of an order of which one piece of a line was refunded. */
 export const oneRefunded = (lineId: string) => [
-  { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: lineId }] }] },
+  {
+    id: '9',
+    line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: lineId }] }],
+  },
 ];
 
 /** A paid order of WooCommerce with one card. */
@@ -139,7 +162,10 @@ export const oneCard = (lineId: string) =>
   wooBody(lineId, { line_items: [{ id: lineId, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
 
 /** A paid order of Shopify, without the fields that the stub adds. */
-export function shopifyBody(lineId: string, changes: Record<string, unknown> = {}): Record<string, unknown> {
+export function shopifyBody(
+  lineId: string,
+  changes: Record<string, unknown> = {},
+): Record<string, unknown> {
   return {
     name: '#1',
     currency: 'USD',

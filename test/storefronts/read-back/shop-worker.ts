@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../../src/cli/commands/program.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
+import {
+  Installation,
+  type InstallationOptions,
+  type WorkerProcess,
+} from '../../support/worker-process.ts';
 import { StubWooCommerce, woo } from './stub-shop.ts';
 import { withNumericIds } from '../../support/shops/shop-order.ts';
 
@@ -39,7 +43,10 @@ export async function installationFor(
   onTestFinished(() => installation.close());
   const skus = join(installation.folder, 'skus.yaml');
   writeFileSync(skus, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }\n');
-  writeFileSync(installation.configFile, readFileSync(installation.configFile, 'utf8').replace('SKUS', skus));
+  writeFileSync(
+    installation.configFile,
+    readFileSync(installation.configFile, 'utf8').replace('SKUS', skus),
+  );
   return installation;
 }
 
@@ -70,10 +77,14 @@ export async function commandLine(
 }
 
 /** How many orders the sandbox sold to this installation. */
-export const boughtBy = (installation: Installation): number => installation.sandbox.ledger().orders.length;
+export const boughtBy = (installation: Installation): number =>
+  installation.sandbox.ledger().orders.length;
 
 /** Delivers an order as the shop's webhook does. Rejects when no worker listens. */
-export async function deliver(worker: WorkerProcess, order: Record<string, unknown>): Promise<unknown> {
+export async function deliver(
+  worker: WorkerProcess,
+  order: Record<string, unknown>,
+): Promise<unknown> {
   const { webhook } = await worker.started();
   const body = withNumericIds(order);
   const response = await fetch(`http://${String(webhook)}/webhooks/woocommerce/main`, {
@@ -89,10 +100,12 @@ export async function deliver(worker: WorkerProcess, order: Record<string, unkno
 
 /** Waits until every entry is final. */
 export async function settled(installation: Installation): Promise<void> {
-  const open = "SELECT count(*) AS n FROM entries WHERE state NOT IN ('fulfilled', 'cancelled', 'rejected')";
+  const open =
+    "SELECT count(*) AS n FROM entries WHERE state NOT IN ('fulfilled', 'cancelled', 'rejected')";
   while ((installation.query<{ n: number }>(open)[0]?.n ?? 1) > 0)
     await new Promise((resolve) => void setTimeout(resolve, 100));
 }
 
 /** The log line of a run that found orders. */
-export const foundOrders = (line: { msg: string }): boolean => line.msg.startsWith('read-back found orders');
+export const foundOrders = (line: { msg: string }): boolean =>
+  line.msg.startsWith('read-back found orders');

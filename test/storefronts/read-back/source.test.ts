@@ -8,7 +8,9 @@ type Shop = { shop: string; source?: string };
 
 /** Changes the only shop in the config file. */
 const change = (installation: Installation, changes: Shop): void =>
-  installation.configure((config) => void Object.assign(config.intake.webhook.woocommerce[0], changes));
+  installation.configure(
+    (config) => void Object.assign(config.intake.webhook.woocommerce[0], changes),
+  );
 
 describe('a renamed shop', () => {
   it('is refused at the start under another source, and under its own source buys nothing again', async () => {
@@ -42,7 +44,10 @@ describe('a renamed shop', () => {
     await worker.started();
     change(installation, { shop: 'main', source: 'front' });
     const answer = await worker.reload();
-    expect(answer).toMatchObject({ level: 'error', msg: 'reload refused; the configuration in use stays' });
+    expect(answer).toMatchObject({
+      level: 'error',
+      msg: 'reload refused; the configuration in use stays',
+    });
     expect(JSON.stringify(answer)).toContain('has the source \\"main\\"');
     change(installation, { shop: 'main', source: 'main' });
     expect(await worker.reload()).toMatchObject({ need_restart: [] });

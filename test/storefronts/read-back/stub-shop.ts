@@ -4,8 +4,14 @@ import { onTestFinished } from 'vitest';
 import { WooCommerceKeys } from '../../support/shops/woocommerce-keys.ts';
 import { type StubOrder, withNumericIds } from '../../support/shops/shop-order.ts';
 
-/** Handles a call in place of the stub. Returns true when it did, or when the call must stay unanswered. */
-export type Misbehaviour = (call: ShopCallSeen, response: ServerResponse) => boolean | Promise<boolean>;
+/**
+ * Handles a call in place of the stub. Returns true when it did, or when the call must stay
+ * unanswered.
+ */
+export type Misbehaviour = (
+  call: ShopCallSeen,
+  response: ServerResponse,
+) => boolean | Promise<boolean>;
 
 export interface ShopCallSeen {
   readonly method: string;
@@ -48,7 +54,8 @@ export abstract class StubShop {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('the stub listens on a port');
+    if (address === null || typeof address === 'string')
+      throw new Error('the stub listens on a port');
     this.url = `http://127.0.0.1:${address.port}`;
     onTestFinished(async () => {
       server.closeAllConnections();
@@ -98,8 +105,11 @@ export abstract class StubShop {
     this.calls.push(call);
     this.#onCall();
     response.sendDate = false;
-    if (this.tellsTime) response.setHeader('date', new Date(Date.now() + this.clockAheadMs).toUTCString());
-    changes.set(response, (text) => (this.spoil(call, text) ? null : (this.encode?.(text) ?? { bytes: text })));
+    if (this.tellsTime)
+      response.setHeader('date', new Date(Date.now() + this.clockAheadMs).toUTCString());
+    changes.set(response, (text) =>
+      this.spoil(call, text) ? null : (this.encode?.(text) ?? { bytes: text }),
+    );
     if (await this.misbehave(call, response)) return;
     this.answer(call, response);
   }
@@ -108,7 +118,9 @@ export abstract class StubShop {
 
   /** By the time of change, then by id: the order that both platforms can list in. */
   protected sorted(): StubOrder[] {
-    return this.orders.toSorted((a, b) => a.modifiedMs - b.modifiedMs || Number(BigInt(a.id) - BigInt(b.id)));
+    return this.orders.toSorted(
+      (a, b) => a.modifiedMs - b.modifiedMs || Number(BigInt(a.id) - BigInt(b.id)),
+    );
   }
 }
 
@@ -123,19 +135,26 @@ export function send(
   const change = changes.get(response);
   const sent = change === undefined ? { bytes: text } : change(text);
   if (sent === null) response.writeHead(500).end('<title>Error</title>');
-  else if (sent.encoding === undefined) response.writeHead(status, { ...type, ...headers }).end(sent.bytes);
-  else response.writeHead(status, { ...type, ...headers, 'content-encoding': sent.encoding }).end(sent.bytes);
+  else if (sent.encoding === undefined)
+    response.writeHead(status, { ...type, ...headers }).end(sent.bytes);
+  else
+    response
+      .writeHead(status, { ...type, ...headers, 'content-encoding': sent.encoding })
+      .end(sent.bytes);
   return true;
 }
 
 export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' };
 
 /**
- * The orders of a WooCommerce shop, as the REST API v3 documents them: `modified_after`, `dates_are_gmt`, `orderby=modified`, `order`,
- * `include`, `per_page` up to 100, `offset`, `X-WP-Total`, one order, refunds of an order, products by SKU, webhooks. It reads times as
- * WordPress does: a time with a zone is converted to the zone of the shop, and then compared with the chosen column.
+ * The orders of a WooCommerce shop, as the REST API v3 documents them: `modified_after`,
+ * `dates_are_gmt`, `orderby=modified`, `order`, `include`, `per_page` up to 100, `offset`,
+ * `X-WP-Total`, one order, refunds of an order, products by SKU, webhooks. It reads times as
+ * WordPress does: a time with a zone is converted to the zone of the shop, and then compared with
+ * the chosen column.
  *
- * It answers as real shops do (7.0.0, 8.1.1 and 11.0.1, see `real-shop/`) where they differ from what one expects:
+ * It answers as real shops do (7.0.0, 8.1.1 and 11.0.1, see `real-shop/`) where they differ from
+ * what one expects:
  * - keys are taken over TLS only; over http calls are signed;
  * - a read of an unknown order is refused with 404, a write with 400, and its refunds are an empty list;
  * - lists leave out orders in the trash;
@@ -158,7 +177,10 @@ export class StubWooCommerce extends StubShop {
   claimsTotal: number | null = null;
   /** Orders are kept as posts, not in tables of their own. */
   keepsPosts = false;
-  /** By its SKU the type of a product; variations without a SKU are not found by that of their product. */
+  /**
+   * By its SKU the type of a product; variations without a SKU are not found by that of their
+   * product.
+   */
   readonly products = new Map<string, 'simple' | 'variable' | 'variation'>();
   readonly webhooks: { id: number; topic: string; status: string; delivery_url: string }[] = [];
   /** The permission of the key for all but orders. */
@@ -175,25 +197,46 @@ export class StubWooCommerce extends StubShop {
 
   protected answer(call: ShopCallSeen, response: ServerResponse): void {
     const { method, url, signed, headers } = call;
-    const message = this.#keys.refuses({ method, url: signed, authorization: headers.authorization });
+    const message = this.#keys.refuses({
+      method,
+      url: signed,
+      authorization: headers.authorization,
+    });
     if (message !== null) {
       const isAsked = headers.authorization?.startsWith('OAuth ') === true;
-      const code = isAsked ? 'woocommerce_rest_authentication_error' : 'woocommerce_rest_cannot_view';
+      const code = isAsked
+        ? 'woocommerce_rest_authentication_error'
+        : 'woocommerce_rest_cannot_view';
       return void send(response, 401, { code, message, data: { status: 401 } });
     }
     if (method === 'PUT' && this.permission === 'read') {
       const refused = 'The API key provided does not have write permissions.';
-      return void send(response, 401, { code: 'woocommerce_rest_authentication_error', message: refused });
+      return void send(response, 401, {
+        code: 'woocommerce_rest_authentication_error',
+        message: refused,
+      });
     }
-    if (url.pathname === '/wp-json/wc/v3/webhooks') return this.#list(call, response, this.webhooks);
-    const webhook = this.webhooks.find(({ id }) => url.pathname === `/wp-json/wc/v3/webhooks/${id}`);
-    if (webhook !== undefined) return void send(response, 200, Object.assign(webhook, JSON.parse(call.body)));
+    if (url.pathname === '/wp-json/wc/v3/webhooks')
+      return this.#list(call, response, this.webhooks);
+    const webhook = this.webhooks.find(
+      ({ id }) => url.pathname === `/wp-json/wc/v3/webhooks/${id}`,
+    );
+    if (webhook !== undefined)
+      return void send(response, 200, Object.assign(webhook, JSON.parse(call.body)));
     if (url.pathname === '/wp-json/wc/v3/settings/email_customer_note/enabled')
-      return void send(response, 200, { id: 'enabled', type: 'checkbox', value: this.mailsNotes ? 'yes' : 'no' });
+      return void send(response, 200, {
+        id: 'enabled',
+        type: 'checkbox',
+        value: this.mailsNotes ? 'yes' : 'no',
+      });
     const [, refundsOf] = /^\/wp-json\/wc\/v3\/orders\/(\d+)\/refunds$/.exec(url.pathname) ?? [];
     if (refundsOf !== undefined) {
       // It lists by the parent, whatever that is: an unknown order has no refunds.
-      return this.#list(call, response, this.orders.find(({ id }) => id === refundsOf)?.refunds ?? []);
+      return this.#list(
+        call,
+        response,
+        this.orders.find(({ id }) => id === refundsOf)?.refunds ?? [],
+      );
     }
     const [, one] = /^\/wp-json\/wc\/v3\/orders\/(\d+)$/.exec(url.pathname) ?? [];
     if (one !== undefined) {
@@ -214,16 +257,23 @@ export class StubWooCommerce extends StubShop {
       );
     }
     if (url.pathname !== '/wp-json/wc/v3/orders') {
-      return void send(response, 404, { code: 'rest_no_route', message: 'No route was found.', data: { status: 404 } });
+      return void send(response, 404, {
+        code: 'rest_no_route',
+        message: 'No route was found.',
+        data: { status: 404 },
+      });
     }
     const gmt = url.searchParams.get('dates_are_gmt') === 'true';
-    const after = this.#wordPressTime(url.searchParams.get('modified_after') ?? '1970-01-01T00:00:00');
+    const after = this.#wordPressTime(
+      url.searchParams.get('modified_after') ?? '1970-01-01T00:00:00',
+    );
     const included = url.searchParams.get('include')?.split(',');
     const found = this.sorted()
       .filter(({ id, body }) => included?.includes(id) !== false && body['status'] !== 'trash')
       .filter(({ modifiedMs }) => secondsOf(modifiedMs + (gmt ? 0 : this.zoneMs)) > after)
       .map((order) => this.shown(order));
-    const isAscending = url.searchParams.get('orderby') === 'modified' && url.searchParams.get('order') === 'asc';
+    const isAscending =
+      url.searchParams.get('orderby') === 'modified' && url.searchParams.get('order') === 'asc';
     const items = isAscending ? found : found.toReversed();
     const fields = url.searchParams.get('_fields');
     this.#list(
@@ -247,16 +297,27 @@ export class StubWooCommerce extends StubShop {
   #list({ url }: ShopCallSeen, response: ServerResponse, items: readonly unknown[]): void {
     const perPage = Number(url.searchParams.get('per_page') ?? 10);
     if (perPage > 100) {
-      const body = { code: 'rest_invalid_param', message: 'Invalid parameter(s): per_page', data: { status: 400 } };
+      const body = {
+        code: 'rest_invalid_param',
+        message: 'Invalid parameter(s): per_page',
+        data: { status: 400 },
+      };
       return void send(response, 400, body);
     }
     const size = Math.min(perPage, this.pageCap);
-    const offset = Number(url.searchParams.get('offset') ?? (Number(url.searchParams.get('page') ?? 1) - 1) * size);
+    const offset = Number(
+      url.searchParams.get('offset') ?? (Number(url.searchParams.get('page') ?? 1) - 1) * size,
+    );
     const headers = {
       'x-wp-total': String(this.claimsTotal ?? items.length),
       'x-wp-totalpages': String(Math.ceil(items.length / size)),
     };
-    send(response, 200, withNumericIds(items.slice(offset, offset + size)), this.showsTotal ? headers : {});
+    send(
+      response,
+      200,
+      withNumericIds(items.slice(offset, offset + size)),
+      this.showsTotal ? headers : {},
+    );
   }
 
   #wordPressTime(text: string): number {
@@ -266,7 +327,9 @@ export class StubWooCommerce extends StubShop {
 }
 
 const only = (order: Record<string, unknown>, fields: string | null): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(order).filter(([name]) => fields === null || fields.split(',').includes(name)));
+  Object.fromEntries(
+    Object.entries(order).filter(([name]) => fields === null || fields.split(',').includes(name)),
+  );
 
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 
@@ -274,7 +337,10 @@ const listIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(val
 
 function refundedOf({ refunds }: StubOrder, lineId: unknown): number {
   const items = refunds.flatMap((refund) => listIn(refund['refund_line_items']));
-  return items.reduce((sum, item) => sum + (item['line_item_id'] === lineId ? Number(item['quantity']) : 0), 0);
+  return items.reduce(
+    (sum, item) => sum + (item['line_item_id'] === lineId ? Number(item['quantity']) : 0),
+    0,
+  );
 }
 
 export const shopifyApp = {
@@ -284,9 +350,9 @@ export const shopifyApp = {
 };
 
 /**
- * The orders of a Shopify shop, as the REST Admin API documents them: a token in a header, `updated_at_min`, cursors in
- * the `Link` header that allow no parameter but `limit`, `ids`, the call limit, the scopes of a token, and tokens that last a day
- * for an app.
+ * The orders of a Shopify shop, as the REST Admin API documents them: a token in a header,
+ * `updated_at_min`, cursors in the `Link` header that allow no parameter but `limit`, `ids`, the
+ * call limit, the scopes of a token, and tokens that last a day for an app.
  */
 export class StubShopify extends StubShop {
   tokens = new Set([shopifyApp.token]);
@@ -310,7 +376,11 @@ export class StubShopify extends StubShop {
       this.granted += 1;
       const token = `shpat_granted_${this.granted}`;
       this.tokens.add(token);
-      return void send(response, 200, { access_token: token, scope: 'read_orders', expires_in: 86_399 });
+      return void send(response, 200, {
+        access_token: token,
+        scope: 'read_orders',
+        expires_in: 86_399,
+      });
     }
     if (!this.tokens.has(String(headers['x-shopify-access-token']))) {
       return void send(response, 401, {
@@ -320,7 +390,8 @@ export class StubShopify extends StubShop {
     if (url.pathname === '/admin/oauth/access_scopes.json') {
       return void send(response, 200, { access_scopes: this.scopes.map((handle) => ({ handle })) });
     }
-    if (url.pathname !== '/admin/api/2026-10/orders.json') return void send(response, 404, { errors: 'Not Found' });
+    if (url.pathname !== '/admin/api/2026-10/orders.json')
+      return void send(response, 404, { errors: 'Not Found' });
     this.#orders(url, response);
   }
 
@@ -328,23 +399,28 @@ export class StubShopify extends StubShop {
     const limit = Number(url.searchParams.get('limit') ?? 50);
     const cursor = url.searchParams.get('page_info');
     if (cursor !== null && url.searchParams.has('updated_at_min')) {
-      return void send(response, 400, { errors: { updated_at_min: 'cannot be passed when page_info is present.' } });
+      return void send(response, 400, {
+        errors: { updated_at_min: 'cannot be passed when page_info is present.' },
+      });
     }
     let found = this.sorted();
     if (cursor === null) {
       const min = Date.parse(url.searchParams.get('updated_at_min') ?? '1970-01-01T00:00:00Z');
       found = found.filter(({ modifiedMs }) => modifiedMs >= min);
       // Archived orders are listed only with the status `any`.
-      if (url.searchParams.get('status') !== 'any') found = found.filter(({ body }) => body['closed_at'] === null);
+      if (url.searchParams.get('status') !== 'any')
+        found = found.filter(({ body }) => body['closed_at'] === null);
       const ids = url.searchParams.get('ids')?.split(',');
       found = found.filter(({ id }) => ids === undefined || ids.includes(id));
       if (url.searchParams.get('order') !== 'updated_at asc') found = found.toReversed();
     } else {
       const after = this.#cursors.get(cursor);
-      if (after === undefined) return void send(response, 400, { errors: { page_info: 'Invalid value.' } });
+      if (after === undefined)
+        return void send(response, 400, { errors: { page_info: 'Invalid value.' } });
       found = found.filter(
         ({ modifiedMs, id }) =>
-          modifiedMs > after.afterMs || (modifiedMs === after.afterMs && BigInt(id) > BigInt(after.afterId)),
+          modifiedMs > after.afterMs ||
+          (modifiedMs === after.afterMs && BigInt(id) > BigInt(after.afterId)),
       );
     }
     const page = found.slice(0, limit);
@@ -357,7 +433,12 @@ export class StubShopify extends StubShop {
       headers['link'] = `<${address}before>; rel="previous", <${address}${name}>; rel="next"`;
     }
     const fields = url.searchParams.get('fields');
-    send(response, 200, withNumericIds({ orders: page.map((order) => only(this.shown(order), fields)) }), headers);
+    send(
+      response,
+      200,
+      withNumericIds({ orders: page.map((order) => only(this.shown(order), fields)) }),
+      headers,
+    );
   }
 
   shown(order: StubOrder): Record<string, unknown> {

@@ -2,7 +2,13 @@ import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { hour } from '../shop-settings.ts';
 import { MovedClock } from './moved-clock.ts';
-import { minutesAgo, numbersAsText, oneRefunded, readBackOf, wooBody } from './running-read-back.ts';
+import {
+  minutesAgo,
+  numbersAsText,
+  oneRefunded,
+  readBackOf,
+  wooBody,
+} from './running-read-back.ts';
 import { deliver, workerThatHasRead } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 
@@ -35,7 +41,13 @@ describe('an order whose refunds must be read back', () => {
     order.refunds = oneRefunded('315');
     const document = numbersAsText(stub.shown(order));
     expect(
-      await handler.take({ document, isTest: false, topic: null, isListed: false, refunds: 'not_read' }),
+      await handler.take({
+        document,
+        isTest: false,
+        topic: null,
+        isListed: false,
+        refunds: 'not_read',
+      }),
     ).toMatchObject({
       kind: 'needs_refunds',
     });
@@ -51,7 +63,10 @@ describe('an order whose refunds must be read back', () => {
     order.refunds = oneRefunded('315');
     // Later runs get no answer, so the order is not read back.
     stub.misbehave = () => true;
-    expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
+    expect(await deliver(worker, stub.shown(order))).toEqual({
+      result: 'read_back',
+      order_id: '727',
+    });
     installation.configure((config) => void delete config.intake.webhook.woocommerce[0].rest);
     const flagged = () => installation.query('SELECT order_id, line_id, code FROM rejections');
     expect(flagged()).toEqual([]);

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { minutesAgo, numbersAsText, oneCard, oneRefunded, readBackOf } from './running-read-back.ts';
+import {
+  minutesAgo,
+  numbersAsText,
+  oneCard,
+  oneRefunded,
+  readBackOf,
+} from './running-read-back.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 
 const webhookTo = (delivery_url: string, status = 'disabled', id = 7) => ({
@@ -19,12 +25,22 @@ describe('webhooks that the shop has switched off', () => {
       webhookTo('https://worker.example/webhooks/woocommerce/main/'),
       webhookTo('https://worker.example/webhooks/woocommerce/other', 'disabled', 8),
       webhookTo('https://worker.example/webhooks/woocommerce/main', 'paused', 9),
-      { ...webhookTo('https://worker.example/webhooks/woocommerce/main', 'disabled', 10), topic: 'product.updated' },
+      {
+        ...webhookTo('https://worker.example/webhooks/woocommerce/main', 'disabled', 10),
+        topic: 'product.updated',
+      },
     );
     const running = await readBackOf('woocommerce', stub);
     await running.readBack.start();
-    await running.logged('the shop had switched off a webhook after failed deliveries: it is on again');
-    expect(stub.webhooks.map(({ status }) => status)).toEqual(['active', 'disabled', 'paused', 'disabled']);
+    await running.logged(
+      'the shop had switched off a webhook after failed deliveries: it is on again',
+    );
+    expect(stub.webhooks.map(({ status }) => status)).toEqual([
+      'active',
+      'disabled',
+      'paused',
+      'disabled',
+    ]);
     expect([running.readBack.health(), running.readBack.details()]).toEqual(['pass', null]);
     expect(running.flagged()).toEqual([]);
   });
@@ -38,7 +54,9 @@ describe('webhooks that the shop has switched off', () => {
     const done = (): boolean => readBack.health() === 'warn' && flagged().length > 0;
     await readBack.start();
     await expect.poll(done).toBe(true);
-    expect(readBack.details()).toMatchObject({ reason: expect.stringMatching(/main has switched off its webhook 7/) });
+    expect(readBack.details()).toMatchObject({
+      reason: expect.stringMatching(/main has switched off its webhook 7/),
+    });
     expect(flagged()).toEqual(['null/null webhook_off']);
     Object.assign(stub.webhooks[0] ?? {}, { status: 'active' });
     readBack.notify({ platform: 'woocommerce', shop: 'main' });
@@ -56,7 +74,9 @@ describe('webhooks that the shop has switched off', () => {
     Object.assign(stub.webhooks[0] ?? {}, { status: 'disabled' });
     stub.put({ id: '1', modifiedMs: minutesAgo(1), body: oneCard('11') });
     readBack.notify({ platform: 'woocommerce', shop: 'main' });
-    await expect.poll(() => [readBack.health(), flagged()]).toEqual(['warn', ['null/null webhook_off']]);
+    await expect
+      .poll(() => [readBack.health(), flagged()])
+      .toEqual(['warn', ['null/null webhook_off']]);
     expect(stub.webhooks[0]?.status).toBe('active');
     const before = asksForWebhooks(stub);
     readBack.notify({ platform: 'woocommerce', shop: 'main' });
@@ -79,7 +99,8 @@ describe('webhooks that the shop has switched off', () => {
 describe('what the shop deleted without a webhook', () => {
   it('is taken back: an order that it does not know any more, one in the trash; others are not read', async () => {
     const stub = await new StubWooCommerce().open();
-    for (const id of ['1', '2', '3']) stub.put({ id, modifiedMs: minutesAgo(600), body: oneCard(`${id}1`) });
+    for (const id of ['1', '2', '3'])
+      stub.put({ id, modifiedMs: minutesAgo(600), body: oneCard(`${id}1`) });
     const running = await readBackOf('woocommerce', stub);
     await running.run();
     expect(running.bought()).toHaveLength(3);
@@ -97,9 +118,19 @@ describe('what the shop deleted without a webhook', () => {
 
   it('is flagged: a refund that was deleted, because the customer is to get its line after all', async () => {
     const stub = await new StubWooCommerce().open();
-    const order = stub.put({ id: '1', modifiedMs: minutesAgo(600), body: oneCard('11'), refunds: oneRefunded('11') });
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(600),
+      body: oneCard('11'),
+      refunds: oneRefunded('11'),
+    });
     const running = await readBackOf('woocommerce', stub);
-    const webhook = { isTest: false, topic: 'order.updated', isListed: false, refunds: 'unknown' } as const;
+    const webhook = {
+      isTest: false,
+      topic: 'order.updated',
+      isListed: false,
+      refunds: 'unknown',
+    } as const;
     const before = { ...stub.shown({ ...order, refunds: [], modifiedMs: minutesAgo(601) }) };
     await running.handler.take({ document: numbersAsText(before), ...webhook });
     await running.run();

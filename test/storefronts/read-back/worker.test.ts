@@ -24,7 +24,11 @@ describe('a worker that reads a shop back', () => {
     const worker = installation.start();
     await worker.line(foundOrders);
     await settled(installation);
-    expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, known: 1 });
+    expect(await deliver(worker, stub.shown(order))).toMatchObject({
+      result: 'paid',
+      accepted: 0,
+      known: 1,
+    });
     order.modifiedMs = minutesAgo(1);
     expect((await commandLine(installation, 'reconcile')).stdout).toContain('0 lines taken in');
     await settled(installation);
@@ -37,7 +41,10 @@ describe('a worker that reads a shop back', () => {
     const installation = await installationFor(stub);
     // Most of the first page is not paid, so that few are bought.
     for (let id = 1; id <= 115; id += 1) {
-      const body = id <= 90 ? { ...oneCard(`${id}1`), status: 'pending', date_paid_gmt: null } : oneCard(`${id}1`);
+      const body =
+        id <= 90
+          ? { ...oneCard(`${id}1`), status: 'pending', date_paid_gmt: null }
+          : oneCard(`${id}1`);
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body });
     }
     const died = Promise.withResolvers<void>();
@@ -63,10 +70,15 @@ describe('a worker that reads a shop back', () => {
     const { stub, installation, worker } = await workerThatHasRead();
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
     order.refunds = oneRefunded('315');
-    expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
+    expect(await deliver(worker, stub.shown(order))).toEqual({
+      result: 'read_back',
+      order_id: '727',
+    });
     await worker.line(foundOrders);
     await settled(installation);
-    const rows = installation.query<{ quantity: number; state: string }>('SELECT quantity, state FROM entries');
+    const rows = installation.query<{ quantity: number; state: string }>(
+      'SELECT quantity, state FROM entries',
+    );
     expect(rows).toEqual([{ quantity: 1, state: 'fulfilled' }]);
     // An older state that arrives late is ignored.
     const older = {
@@ -82,10 +94,15 @@ describe('a worker that reads a shop back', () => {
     const { stub, installation, worker } = await workerThatHasRead();
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(60), body: wooBody('315') });
     order.refunds = oneRefunded('315');
-    expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
+    expect(await deliver(worker, stub.shown(order))).toEqual({
+      result: 'read_back',
+      order_id: '727',
+    });
     await worker.line(foundOrders);
     await settled(installation);
-    expect(installation.query('SELECT quantity, state FROM entries')).toEqual([{ quantity: 1, state: 'fulfilled' }]);
+    expect(installation.query('SELECT quantity, state FROM entries')).toEqual([
+      { quantity: 1, state: 'fulfilled' },
+    ]);
     await worker.end('SIGTERM');
   });
 
@@ -101,7 +118,9 @@ describe('a worker that reads a shop back', () => {
     expect(await deliver(worker, denied)).toEqual({ result: 'unusable' });
     const lines = () => installation.query<{ n: number }>('SELECT count(*) AS n FROM lines')[0]?.n;
     while (lines() !== 2) await new Promise((next) => void setTimeout(next, 50));
-    expect(installation.query('SELECT code FROM rejections')).toEqual([{ code: 'unusable_rest_error' }]);
+    expect(installation.query('SELECT code FROM rejections')).toEqual([
+      { code: 'unusable_rest_error' },
+    ]);
     await worker.end('SIGTERM');
   });
 
@@ -110,13 +129,27 @@ describe('a worker that reads a shop back', () => {
     const installation = await installationFor(stub);
     const worker = installation.start();
     await worker.started();
-    const order = stub.shown(stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') }));
+    const order = stub.shown(
+      stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') }),
+    );
     stub.orders.length = 0;
-    expect(await deliver(worker, { id: '9', name: 'Steam 20', sku: 'STEAM-20' })).toEqual({ result: 'not_an_order' });
+    expect(await deliver(worker, { id: '9', name: 'Steam 20', sku: 'STEAM-20' })).toEqual({
+      result: 'not_an_order',
+    });
     const odd = { ...order, status: { name: 'processing' } };
-    expect(await deliver(worker, odd)).toEqual({ result: 'unreadable', order_id: '727', flagged: 1 });
-    expect(await deliver(worker, odd)).toEqual({ result: 'unreadable', order_id: '727', flagged: 0 });
-    const line = await worker.line(({ level, component }) => level === 'error' && component === 'webhook');
+    expect(await deliver(worker, odd)).toEqual({
+      result: 'unreadable',
+      order_id: '727',
+      flagged: 1,
+    });
+    expect(await deliver(worker, odd)).toEqual({
+      result: 'unreadable',
+      order_id: '727',
+      flagged: 0,
+    });
+    const line = await worker.line(
+      ({ level, component }) => level === 'error' && component === 'webhook',
+    );
     expect(line).toMatchObject({
       shop: 'main',
       order_id: '727',
@@ -141,7 +174,8 @@ describe('a worker that reads a shop back', () => {
 
   it('makes the health check warn when the shop refuses the keys, and logs no key', async () => {
     const stub = await new StubWooCommerce().open();
-    stub.misbehave = (_, response) => send(response, 401, { code: 'woocommerce_rest_cannot_view', message: 'no' });
+    stub.misbehave = (_, response) =>
+      send(response, 401, { code: 'woocommerce_rest_cannot_view', message: 'no' });
     const installation = await installationFor(stub);
     const worker = installation.start();
     // The first run may end before the admin server listens.
@@ -184,7 +218,9 @@ describe('order-sync reconcile', () => {
         ],
       },
     ]);
-    expect(installation.query<{ state: string }>('SELECT state FROM entries')).toEqual([{ state: 'pending' }]);
+    expect(installation.query<{ state: string }>('SELECT state FROM entries')).toEqual([
+      { state: 'pending' },
+    ]);
   });
 
   it('says with which --since to continue when one run does not read everything', async () => {

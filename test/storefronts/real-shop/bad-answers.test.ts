@@ -1,6 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { commandLine } from '../read-back/shop-worker.ts';
-import { attentionOf, folder, secret, ShopAndWorker, whySkipped, within } from './shop-and-worker.ts';
+import {
+  attentionOf,
+  folder,
+  secret,
+  ShopAndWorker,
+  whySkipped,
+  within,
+} from './shop-and-worker.ts';
 
 const orderList = 'GET /wp-json/wc/v3/orders\\?';
 const html = { 'content-type': 'text/html; charset=UTF-8' };
@@ -43,31 +50,38 @@ describe.skipIf(folder === undefined)(
       ['by a name of its own', { 'x-cache': 'HIT' }],
       ['by a name of a host', { 'x-litespeed-cache': 'hit' }],
       ['by a name of a network', { 'cf-cache-status': 'HIT', age: '12' }],
-    ])('says that a page cache answers in the place of the shop, which shows %s', async (_how, shown) => {
-      await both.setWebhooks('paused');
-      const headers = { 'content-type': 'application/json', ...shown };
-      both.shop.setFault({ match: orderList, status: 200, body: '[]', headers, times: -1 });
-      // A run that had begun before may still see the shop itself.
-      await readBack();
-      const id = await both.shop.order([both.line('STEAM-20')]);
-      const { code } = await readBack();
-      expect(both.boughtFor(id)).toBe(0);
-      expect(code).not.toBe(0);
-      expect(await told()).toMatch(/cache/i);
-      both.shop.setFault(null);
-      await both.settled(id, 'fulfilled');
-      expect((await readBack()).code).toBe(0);
-    });
+    ])(
+      'says that a page cache answers in the place of the shop, which shows %s',
+      async (_how, shown) => {
+        await both.setWebhooks('paused');
+        const headers = { 'content-type': 'application/json', ...shown };
+        both.shop.setFault({ match: orderList, status: 200, body: '[]', headers, times: -1 });
+        // A run that had begun before may still see the shop itself.
+        await readBack();
+        const id = await both.shop.order([both.line('STEAM-20')]);
+        const { code } = await readBack();
+        expect(both.boughtFor(id)).toBe(0);
+        expect(code).not.toBe(0);
+        expect(await told()).toMatch(/cache/i);
+        both.shop.setFault(null);
+        await both.settled(id, 'fulfilled');
+        expect((await readBack()).code).toBe(0);
+      },
+    );
 
     // W10
 
     it('flags the shop once while it refuses the signatures of its webhooks', async () => {
       const set = async (value: string): Promise<void> => {
-        for (const id of both.webhookIds) await both.shop.call('PUT', `/webhooks/${id}`, { secret: value });
+        for (const id of both.webhookIds)
+          await both.shop.call('PUT', `/webhooks/${id}`, { secret: value });
       };
       await set('another-secret-of-the-shop');
       try {
-        const ids = [await both.shop.order([both.line('STEAM-20')]), await both.shop.order([both.line('STEAM-20')])];
+        const ids = [
+          await both.shop.order([both.line('STEAM-20')]),
+          await both.shop.order([both.line('STEAM-20')]),
+        ];
         for (const id of ids) await both.settled(id, 'fulfilled');
         await expect.poll(() => both.flagsOf(null), within).toEqual(['signature_refused']);
         expect(await both.ask('/healthz')).toContain('"webhook":"warn"');
@@ -88,7 +102,9 @@ describe.skipIf(folder === undefined)(
       both.shop.setFault({ match: 'GET /wp-json', status: 403, headers: html, body, times: -1 });
       const text = await told();
       expect(text).toContain('Attention Required! | Firewall');
-      expect(text).not.toMatch(/unauthorized|keys? (?:is|are|was|were) (?:refused|wrong)|check the keys?/i);
+      expect(text).not.toMatch(
+        /unauthorized|keys? (?:is|are|was|were) (?:refused|wrong)|check the keys?/i,
+      );
     });
 
     it('names the page that came in the place of orders', async () => {
@@ -120,12 +136,16 @@ describe.skipIf(folder === undefined)(
     });
 
     it('leads to ca_file where the certificate is of a private authority', async () => {
-      both.place.configure((config) => void delete config.intake.webhook.woocommerce[0].rest.ca_file);
+      both.place.configure(
+        (config) => void delete config.intake.webhook.woocommerce[0].rest.ca_file,
+      );
       try {
         expect(JSON.stringify(await both.doctor())).toContain('ca_file');
       } finally {
         const { caFile } = both.shop;
-        both.place.configure((config) => Object.assign(config.intake.webhook.woocommerce[0].rest, { ca_file: caFile }));
+        both.place.configure((config) =>
+          Object.assign(config.intake.webhook.woocommerce[0].rest, { ca_file: caFile }),
+        );
       }
     });
 
@@ -141,7 +161,10 @@ describe.skipIf(folder === undefined)(
       try {
         await both.settled(good, 'fulfilled');
         await expect
-          .poll(async () => (await attentionOf(both.place)).map(({ message }) => message).join('\n'), within)
+          .poll(
+            async () => (await attentionOf(both.place)).map(({ message }) => message).join('\n'),
+            within,
+          )
           .toMatch(/read/i);
       } finally {
         both.shop.setPlugin('dies', null);
@@ -168,7 +191,9 @@ describe.skipIf(folder === undefined)(
       const began = performance.now();
       const id = await shop.order([both.line('STEAM-20')]);
       const patient = { timeout: 90_000, interval: 250 };
-      await expect.poll(() => shop.mails(id).some((body) => body.includes('Code: <code')), patient).toBe(true);
+      await expect
+        .poll(() => shop.mails(id).some((body) => body.includes('Code: <code')), patient)
+        .toBe(true);
       const tookMs = Math.round(performance.now() - began);
       process.stdout.write(`${shop.versions}; mail after an update of a plugin: ${tookMs} ms\n`);
       expect(tookMs).toBeLessThan(60_000);

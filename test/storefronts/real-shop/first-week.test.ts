@@ -64,7 +64,8 @@ describe.skipIf(folder === undefined)(
         `SELECT e.reference FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
          WHERE r.order_id = '${id}' AND e.state = 'fulfilled'`,
       )[0]?.reference ?? '';
-    const mailed = (id: string): number => both.timesMailed(id).reduce((sum, times) => sum + times, 0);
+    const mailed = (id: string): number =>
+      both.timesMailed(id).reduce((sum, times) => sum + times, 0);
     /** All that the worker has to say about an order stands in the shop. */
     const written = async (id: string): Promise<void> => {
       both.shop.setFault(null);
@@ -72,7 +73,8 @@ describe.skipIf(folder === undefined)(
         WHERE r.order_id = '${id}' AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000`;
       await expect.poll(() => both.place.query<{ n: number }>(due)[0]?.n, within).toBe(0);
     };
-    const privateNotes = async (id: string): Promise<string> => (await both.shop.notes(id, false)).join('\n\n');
+    const privateNotes = async (id: string): Promise<string> =>
+      (await both.shop.notes(id, false)).join('\n\n');
 
     // W6: edited between the purchase and the mail.
 
@@ -167,7 +169,10 @@ describe.skipIf(folder === undefined)(
         // The owner completes one, and a plugin adds the date to another one.
         await both.nextSecond();
         await both.shop.change(completed, `$o->update_status('completed');`);
-        await both.shop.change(dated, `$o->set_date_paid(time());$o->set_date_modified(time());$o->save();`);
+        await both.shop.change(
+          dated,
+          `$o->set_date_paid(time());$o->set_date_modified(time());$o->save();`,
+        );
         const [row] = await both.rowsOf(released);
         expect((await order('release', row?.id ?? '')).code).toBe(0);
         for (const id of [completed, dated, released]) {
@@ -201,7 +206,9 @@ describe.skipIf(folder === undefined)(
         await both.shop.php(`update_option('trial_refund','${id}',false);`);
         await setBuying(true);
         await both.settled(id, 'fulfilled');
-        await expect.poll(() => both.shop.php(`echo get_option('trial_refund','done');`), within).toBe('done');
+        await expect
+          .poll(() => both.shop.php(`echo get_option('trial_refund','done');`), within)
+          .toBe('done');
         await written(id);
         await both.afterReadBack();
         await written(id);
@@ -212,7 +219,9 @@ describe.skipIf(folder === undefined)(
     };
 
     it('leaves an order refunded that the owner refunded right after its mail', async () => {
-      refundsAt(`add_action('woocommerce_new_customer_note',function($note)use($f){$f($note['order_id']);},99);`);
+      refundsAt(
+        `add_action('woocommerce_new_customer_note',function($note)use($f){$f($note['order_id']);},99);`,
+      );
       expect(await refundedOrder()).toEqual({ status: 'refunded', isFlagged: true });
     });
 
@@ -286,26 +295,55 @@ describe.skipIf(folder === undefined)(
     // W12: plugins mark the parts of a bundle in the data of the lines.
 
     it.each([
-      ['Product Bundles', { key: '_bundle_cart_key', value: 'a1' }, { key: '_bundled_by', value: 'a1' }],
-      ['WPC Product Bundles', { key: '_woosb_ids', value: '1/1/1' }, { key: '_woosb_parent_id', value: 'PARENT' }],
-      ['Mix and Match', { key: '_mnm_config', value: 'b2' }, { key: '_mnm_container', value: 'b2' }],
-      ['Composite Products', { key: '_composite_cart_key', value: 'c3' }, { key: '_composite_parent', value: 'c3' }],
-      ['YITH Product Bundles', { key: '_cartstamp', value: 'd4' }, { key: '_bundled_by', value: 'd4' }],
-    ])('buys a bundle of %s once, and not its parts as well', async (_plugin, ofContainer, ofPart) => {
-      const container = both.line('STEAM-3PACK');
-      const part = { ...ofPart, value: ofPart.value === 'PARENT' ? String(container['product_id']) : ofPart.value };
-      const id = await both.shop.order([
-        { ...container, meta_data: [ofContainer] },
-        { ...both.line('STEAM-20', 3), meta_data: [part] },
-      ]);
-      await expect.poll(() => both.statesOf(id), within).toContain('fulfilled');
-      await both.afterReadBack();
-      expect(both.boughtFor(id)).toBe(3);
-    });
+      [
+        'Product Bundles',
+        { key: '_bundle_cart_key', value: 'a1' },
+        { key: '_bundled_by', value: 'a1' },
+      ],
+      [
+        'WPC Product Bundles',
+        { key: '_woosb_ids', value: '1/1/1' },
+        { key: '_woosb_parent_id', value: 'PARENT' },
+      ],
+      [
+        'Mix and Match',
+        { key: '_mnm_config', value: 'b2' },
+        { key: '_mnm_container', value: 'b2' },
+      ],
+      [
+        'Composite Products',
+        { key: '_composite_cart_key', value: 'c3' },
+        { key: '_composite_parent', value: 'c3' },
+      ],
+      [
+        'YITH Product Bundles',
+        { key: '_cartstamp', value: 'd4' },
+        { key: '_bundled_by', value: 'd4' },
+      ],
+    ])(
+      'buys a bundle of %s once, and not its parts as well',
+      async (_plugin, ofContainer, ofPart) => {
+        const container = both.line('STEAM-3PACK');
+        const part = {
+          ...ofPart,
+          value: ofPart.value === 'PARENT' ? String(container['product_id']) : ofPart.value,
+        };
+        const id = await both.shop.order([
+          { ...container, meta_data: [ofContainer] },
+          { ...both.line('STEAM-20', 3), meta_data: [part] },
+        ]);
+        await expect.poll(() => both.statesOf(id), within).toContain('fulfilled');
+        await both.afterReadBack();
+        expect(both.boughtFor(id)).toBe(3);
+      },
+    );
 
     it('buys a bundle once whose parts have a price of zero, and a gift beside another product', async () => {
       const free = { ...both.line('STEAM-20', 3), subtotal: '0', total: '0' };
-      const bundle = { ...both.line('STEAM-3PACK'), meta_data: [{ key: '_bundle_items', value: '3' }] };
+      const bundle = {
+        ...both.line('STEAM-3PACK'),
+        meta_data: [{ key: '_bundle_items', value: '3' }],
+      };
       const id = await both.shop.order([bundle, free]);
       const gift = await both.shop.order([both.line('STEAM-3PACK'), free]);
       await expect.poll(() => both.statesOf(id), within).toContain('fulfilled');
@@ -321,7 +359,10 @@ describe.skipIf(folder === undefined)(
       const id = await both.shop.order([both.line('STEAM-20')], { billing });
       await both.settled(id, 'fulfilled');
       await written(id);
-      const texts = [await privateNotes(id), ...(await both.rowsOf(id)).map(({ message }) => message)].join('\n');
+      const texts = [
+        await privateNotes(id),
+        ...(await both.rowsOf(id)).map(({ message }) => message),
+      ].join('\n');
       expect(texts).toMatch(/e-?mail/i);
     });
 
@@ -330,9 +371,22 @@ describe.skipIf(folder === undefined)(
       try {
         const id = await both.shop.order([both.line('STEAM-20')]);
         await both.completed(id);
-        const search = await commandLine(both.place, 'orders', 'list', '--search', `SO-${id}`, '--json');
+        const search = await commandLine(
+          both.place,
+          'orders',
+          'list',
+          '--search',
+          `SO-${id}`,
+          '--json',
+        );
         expect(JSON.parse(search.stdout).orders).toHaveLength(1);
-        const { code, stdout } = await commandLine(both.place, 'orders', 'show', `SO-${id}`, '--json');
+        const { code, stdout } = await commandLine(
+          both.place,
+          'orders',
+          'show',
+          `SO-${id}`,
+          '--json',
+        );
         expect(code).toBe(0);
         expect(JSON.parse(stdout)).toMatchObject({ order_id: id });
       } finally {

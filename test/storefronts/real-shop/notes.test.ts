@@ -6,8 +6,12 @@ import { folder, ShopAndWorker, whySkipped, within } from './shop-and-worker.ts'
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' };
 /** A text as a browser shows it. WordPress stores some characters as entities. */
 const shownAs = (html: string): string =>
-  html.replaceAll(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (text, hex?: string, decimal?: string, name?: string) =>
-    name === undefined ? String.fromCodePoint(Number(decimal ?? `0x${hex}`)) : (entities[name] ?? text),
+  html.replaceAll(
+    /&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi,
+    (text, hex?: string, decimal?: string, name?: string) =>
+      name === undefined
+        ? String.fromCodePoint(Number(decimal ?? `0x${hex}`))
+        : (entities[name] ?? text),
   );
 
 describe.skipIf(folder === undefined)(
@@ -45,10 +49,14 @@ describe.skipIf(folder === undefined)(
       await setPace(0.01, 9000, 1);
       const lines = Array.from({ length: 14 }, () => both.line('STEAM-20'));
       const id = await both.shop.order(lines);
-      await expect.poll(() => both.statesOf(id), { ...within, timeout: 200_000 }).toEqual(lines.map(() => 'fulfilled'));
+      await expect
+        .poll(() => both.statesOf(id), { ...within, timeout: 200_000 })
+        .toEqual(lines.map(() => 'fulfilled'));
       await both.completed(id);
       const mails = (await both.shop.notes(id, true)).length;
-      process.stdout.write(`${both.shop.versions}; 14 lines 9 s apart, mails after 6 s: ${mails}\n`);
+      process.stdout.write(
+        `${both.shop.versions}; 14 lines 9 s apart, mails after 6 s: ${mails}\n`,
+      );
       // After ten mails the customer waits for the last one.
       expect(mails).toBeGreaterThanOrEqual(5);
       expect(mails).toBeLessThanOrEqual(11);
@@ -82,7 +90,9 @@ describe.skipIf(folder === undefined)(
         await both.shop.call('DELETE', `/orders/${id}/notes/${String(note['id'])}?force=true`);
       expect((await rewrite(id)).code).toBe(0);
       const waiting = () =>
-        both.place.query<{ n: number }>('SELECT count(*) AS n FROM deliveries WHERE done_version < due_version')[0]?.n;
+        both.place.query<{ n: number }>(
+          'SELECT count(*) AS n FROM deliveries WHERE done_version < due_version',
+        )[0]?.n;
       await expect.poll(waiting, within).toBe(0);
       expect([both.timesMailed(id), await both.shop.notes(id, true)]).toEqual([[1], []]);
     });
@@ -107,24 +117,31 @@ describe.skipIf(folder === undefined)(
         `global $wpdb; $wpdb->query("ALTER TABLE $wpdb->comments CONVERT TO CHARACTER SET ${charset} COLLATE ${collation}");`,
       );
 
-    // Shops that were set up before WordPress 4.2 may have tables that hold characters of three bytes at most.
+    // Shops that were set up before WordPress 4.2 may have tables that hold characters of three
+    // bytes at most.
     it.each([
       ['utf8mb4', 'utf8mb4_unicode_ci'],
       ['utf8mb3', 'utf8mb3_general_ci'],
-    ])('keeps every character of a code in notes and mails, and shows a time as its day: %s', async (...tables) => {
-      await setTables(...tables);
-      const code = String.raw`A\B\\C--D "E" <F> & 'G' 🎮 ü`;
-      const id = await both.shop.order([both.line('MUG')]);
-      const { value } = await both.shop.call('GET', `/orders/${id}`);
-      const { text } = customerNoteFor(value, { code, expires_at: '2029-11-22T12:41:44.624Z' });
-      const { status } = await both.shop.call('POST', `/orders/${id}/notes`, { note: text, customer_note: true });
-      await setTables('utf8mb4', 'utf8mb4_unicode_ci');
-      expect(status).toBe(201);
-      const [note = ''] = await both.shop.notes(id, true);
-      expect(shownAs(/Code: <code>(.*?)<\/code>/.exec(note)?.[1] ?? '')).toBe(code);
-      expect(note).toContain('Valid until: <code>2029-11-22</code>');
-      const mail = both.shop.mails(id).find((body) => body.includes('Valid until'));
-      expect(shownAs(/Code: <code[^>]*>(.*?)<\/code>/.exec(mail ?? '')?.[1] ?? '')).toBe(code);
-    });
+    ])(
+      'keeps every character of a code in notes and mails, and shows a time as its day: %s',
+      async (...tables) => {
+        await setTables(...tables);
+        const code = String.raw`A\B\\C--D "E" <F> & 'G' 🎮 ü`;
+        const id = await both.shop.order([both.line('MUG')]);
+        const { value } = await both.shop.call('GET', `/orders/${id}`);
+        const { text } = customerNoteFor(value, { code, expires_at: '2029-11-22T12:41:44.624Z' });
+        const { status } = await both.shop.call('POST', `/orders/${id}/notes`, {
+          note: text,
+          customer_note: true,
+        });
+        await setTables('utf8mb4', 'utf8mb4_unicode_ci');
+        expect(status).toBe(201);
+        const [note = ''] = await both.shop.notes(id, true);
+        expect(shownAs(/Code: <code>(.*?)<\/code>/.exec(note)?.[1] ?? '')).toBe(code);
+        expect(note).toContain('Valid until: <code>2029-11-22</code>');
+        const mail = both.shop.mails(id).find((body) => body.includes('Valid until'));
+        expect(shownAs(/Code: <code[^>]*>(.*?)<\/code>/.exec(mail ?? '')?.[1] ?? '')).toBe(code);
+      },
+    );
   },
 );

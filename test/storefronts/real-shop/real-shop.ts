@@ -17,10 +17,12 @@ interface Answer {
 }
 
 /**
- * A real WooCommerce shop on this machine, below a folder: `site/` (WordPress, whose `wp-config.php` names its https address; plain
- * http one port above; mails go to `wp-content/mail.jsonl`, webhooks may go to the ports 22000 to 22999 of this machine unless a file
- * `wp-content/no-loopback` forbids it, and with a file `wp-content/hook-sync` they leave at once), `shop.json` (keys and products),
- * `ca.pem`, `access.log` with the calls by https, and `faults.json`: what happens to those that match.
+ * A real WooCommerce shop on this machine, below a folder: `site/` (WordPress, whose
+ * `wp-config.php` names its https address; plain http one port above; mails go to
+ * `wp-content/mail.jsonl`, webhooks may go to the ports 22000 to 22999 of this machine unless a
+ * file `wp-content/no-loopback` forbids it, and with a file `wp-content/hook-sync` they leave at
+ * once), `shop.json` (keys and products), `ca.pem`, `access.log` with the calls by https, and
+ * `faults.json`: what happens to those that match.
  */
 export class RealShop {
   readonly url: string;
@@ -28,7 +30,10 @@ export class RealShop {
   /** It keeps orders as posts, not in tables of their own. */
   readonly keepsPosts: boolean;
   readonly caFile: string;
-  readonly keys: { readonly readWrite: readonly [string, string]; readonly read: readonly [string, string] };
+  readonly keys: {
+    readonly readWrite: readonly [string, string];
+    readonly read: readonly [string, string];
+  };
   readonly products: Readonly<Record<string, number>>;
   readonly #folder: string;
   /** The mails to customers by the orders that they name, and how much of the log was read. */
@@ -52,13 +57,22 @@ export class RealShop {
   }
 
   /** The body of an answer, whatever its status. Throws when the shop gives none. */
-  async call(method: string, path: string, body?: unknown): Promise<{ status: number; value: Shown; list: Shown[] }> {
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; value: Shown; list: Shown[] }> {
     const authorization = `Basic ${Buffer.from(this.keys.readWrite.join(':')).toString('base64')}`;
     const { status, value } = await this.#send(method, `/wc/v3${path}`, body, { authorization });
     return { status, value, list: listIn(value) };
   }
 
-  async #send(method: string, path: string, body: unknown, headers: Record<string, string>): Promise<Answer> {
+  async #send(
+    method: string,
+    path: string,
+    body: unknown,
+    headers: Record<string, string>,
+  ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const options = {
       method,
@@ -69,7 +83,11 @@ export class RealShop {
       let text = '';
       answer.setEncoding('utf8').on('data', (part: string) => (text += part));
       answer.on('error', reject).on('end', () => {
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, value: JSON.parse(text) });
+        resolve({
+          status: answer.statusCode ?? 0,
+          headers: answer.headers,
+          value: JSON.parse(text),
+        });
       });
     });
     sent.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
@@ -85,12 +103,17 @@ export class RealShop {
     return String(value['id']);
   }
 
-  /** Paid orders of one piece, quickly: the shop mails nothing about them. Webhooks that are on leave for each. */
+  /**
+   * Paid orders of one piece, quickly: the shop mails nothing about them. Webhooks that are on
+   * leave for each.
+   */
   async manyOrders(count: number, sku: string): Promise<void> {
     const silent = `foreach(['new_order','customer_processing_order'] as $e)add_filter("woocommerce_email_enabled_$e",'__return_false');`;
     const made = `$o=new WC_Order();$o->set_billing_email('anna@customer.test');$i=new WC_Order_Item_Product();$i->set_product($p);$i->set_quantity(1);$i->set_subtotal(8);$i->set_total(8);$o->add_item($i);$o->set_total(8);`;
     const paid = `$o->set_date_paid(time());$o->set_status('processing');$o->save();`;
-    await this.php(`${silent}$p=wc_get_product(${this.products[sku] ?? 0});for($n=0;$n<${count};$n++){${made}${paid}}`);
+    await this.php(
+      `${silent}$p=wc_get_product(${this.products[sku] ?? 0});for($n=0;$n<${count};$n++){${made}${paid}}`,
+    );
   }
 
   /** An order that a guest makes at the checkout, to be paid by bank transfer. Returns its id. */
@@ -106,8 +129,20 @@ export class RealShop {
     };
     await ask('GET', '/cart');
     await ask('POST', '/cart/add-item', { id, quantity });
-    const address = { first_name: 'Anna', last_name: 'B', address_1: 'Street 1', city: 'New York', state: 'NY' };
-    const billing_address = { ...address, postcode: '10001', country: 'US', email: 'anna@customer.test', phone: '1' };
+    const address = {
+      first_name: 'Anna',
+      last_name: 'B',
+      address_1: 'Street 1',
+      city: 'New York',
+      state: 'NY',
+    };
+    const billing_address = {
+      ...address,
+      postcode: '10001',
+      country: 'US',
+      email: 'anna@customer.test',
+      phone: '1',
+    };
     const order = await ask('POST', '/checkout', { billing_address, payment_method: 'bacs' });
     if (typeof order['order_id'] === 'number') return String(order['order_id']);
     throw new Error(`the checkout made no order: ${JSON.stringify(order)}`);
@@ -171,7 +206,10 @@ export class RealShop {
     return readFileSync(join(this.#folder, 'access.log'), 'utf8').split('\n');
   }
 
-  /** What a plugin does at each request, as PHP; null: it is removed. The shop may run an older text of the same name for seconds. */
+  /**
+   * What a plugin does at each request, as PHP; null: it is removed. The shop may run an older text
+   * of the same name for seconds.
+   */
   setPlugin(name: string, code: string | null): void {
     const file = this.#content(`mu-plugins/trial-${name}.php`);
     if (code === null) rmSync(file, { force: true });
@@ -179,7 +217,10 @@ export class RealShop {
     this.#plugins.add(name);
   }
 
-  /** What WordPress does while it updates a plugin: it answers every call with a 503 and `Retry-After: 600`. */
+  /**
+   * What WordPress does while it updates a plugin: it answers every call with a 503 and
+   * `Retry-After: 600`.
+   */
   setMaintenance(isOn: boolean): void {
     const file = join(this.#folder, 'site/.maintenance');
     if (isOn) writeFileSync(file, '<?php $upgrading = time();');
@@ -208,7 +249,9 @@ export class RealShop {
     for (const line of whole.toString().split('\n').filter(Boolean)) {
       const { to, subject, body }: { to: string; subject: string; body: string } = JSON.parse(line);
       if (!to.includes('customer.test')) continue;
-      const about = new Set([...`${subject}${body}`.matchAll(/#(\d+)\b/g)].map(([, id = '']) => id));
+      const about = new Set(
+        [...`${subject}${body}`.matchAll(/#(\d+)\b/g)].map(([, id = '']) => id),
+      );
       for (const id of about) this.#mails.set(id, [...(this.#mails.get(id) ?? []), body]);
     }
   }

@@ -2,15 +2,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
+import {
+  Installation,
+  type InstallationOptions,
+  type WorkerProcess,
+} from '../../support/worker-process.ts';
 import { commandLine } from '../read-back/shop-worker.ts';
 import { RealShop, type Shown } from './real-shop.ts';
 
-// Against a real shop, see `real-shop.ts`, one file after the other, because all of them use the same shop:
-// WOO_TRIAL=<its folder> npx vitest run --no-file-parallelism test/storefronts/real-shop
+// Against a real shop, see `real-shop.ts`, one file after the other, because all of them use the
+// same shop: WOO_TRIAL=<its folder> npx vitest run --no-file-parallelism test/storefronts/real-shop
 
 export const folder = process.env['WOO_TRIAL'];
-export const whySkipped = folder === undefined ? ' (skipped: WOO_TRIAL names no folder of one)' : '';
+export const whySkipped =
+  folder === undefined ? ' (skipped: WOO_TRIAL names no folder of one)' : '';
 export const within = { timeout: 90_000, interval: 250 };
 
 export const secret = 'a-webhook-secret-of-the-shop';
@@ -47,18 +52,36 @@ export interface AttentionRow {
 
 /** The attention list of a worker. */
 export async function attentionOf(place: Installation): Promise<readonly AttentionRow[]> {
-  const { stdout } = await commandLine(place, 'orders', 'list', '--attention', '--limit', '1000', '--json');
+  const { stdout } = await commandLine(
+    place,
+    'orders',
+    'list',
+    '--attention',
+    '--limit',
+    '1000',
+    '--json',
+  );
   return JSON.parse(stdout).attention;
 }
 
 /** A worker's files, with the shop in its config. @param ofShop keys of the shop's section */
-export async function placeFor(shop: RealShop, options: InstallationOptions, ofShop: Shown): Promise<Installation> {
+export async function placeFor(
+  shop: RealShop,
+  options: InstallationOptions,
+  ofShop: Shown,
+): Promise<Installation> {
   const place = await Installation.open({ timeScale: 0.1, webhook: {}, ...options });
   const map = join(place.folder, 'skus.yaml');
   writeFileSync(map, JSON.stringify({ skus }));
   const [consumer_key, consumer_secret] = shop.keys.readWrite;
   place.configure((config) => {
-    const rest = { url: shop.url, ca_file: shop.caFile, consumer_key, consumer_secret, schedule: '*/5 * * * * *' };
+    const rest = {
+      url: shop.url,
+      ca_file: shop.caFile,
+      consumer_key,
+      consumer_secret,
+      schedule: '*/5 * * * * *',
+    };
     const write_back = { deliver_codes: 'note' };
     config.intake.webhook.woocommerce = [
       { shop: 'main', secrets: [{ value: secret }], sku_map: map, rest, write_back, ...ofShop },
@@ -76,7 +99,9 @@ export const lineOf = (shop: RealShop, sku: string, quantity = 1): Shown => ({
   quantity,
 });
 
-/** A real shop, and a worker that receives its webhooks, reads it back and writes into its orders. */
+/**
+ * A real shop, and a worker that receives its webhooks, reads it back and writes into its orders.
+ */
 export class ShopAndWorker {
   readonly shop: RealShop;
   readonly place: Installation;
@@ -105,7 +130,11 @@ export class ShopAndWorker {
     await shop.deleteOrders();
     await prepare(shop);
     const port = await freePort();
-    const place = await placeFor(shop, { webhook: { listen: `127.0.0.1:${port}` }, ...options }, ofShop);
+    const place = await placeFor(
+      shop,
+      { webhook: { listen: `127.0.0.1:${port}` }, ...options },
+      ofShop,
+    );
     const worker = place.start();
     // A worker that does not start leaves no files behind.
     await worker.started().catch(async (error: unknown) => {
@@ -113,14 +142,20 @@ export class ShopAndWorker {
       throw error;
     });
     const both = new ShopAndWorker(shop, place, worker);
-    for (const topic of ['order.created', 'order.updated', 'order.deleted']) await both.#addWebhook(topic);
+    for (const topic of ['order.created', 'order.updated', 'order.deleted'])
+      await both.#addWebhook(topic);
     return both;
   }
 
   async #addWebhook(topic: string): Promise<void> {
     const { webhook } = await this.worker.started();
     const delivery_url = `http://${String(webhook)}/webhooks/woocommerce/main`;
-    const made = await this.shop.call('POST', '/webhooks', { name: topic, topic, secret, delivery_url });
+    const made = await this.shop.call('POST', '/webhooks', {
+      name: topic,
+      topic,
+      secret,
+      delivery_url,
+    });
     this.webhookIds.push(String(made.value['id']));
   }
 
@@ -143,7 +178,9 @@ export class ShopAndWorker {
 
   /** What was bought for an order, and how often; what is open, too. */
   boughtFor(orderId: string): number {
-    const bought = this.entriesOf(orderId).filter(({ state }) => !['cancelled', 'rejected'].includes(state));
+    const bought = this.entriesOf(orderId).filter(
+      ({ state }) => !['cancelled', 'rejected'].includes(state),
+    );
     return bought.reduce((sum, { quantity }) => sum + quantity, 0);
   }
 
@@ -175,7 +212,10 @@ export class ShopAndWorker {
     await becomes(() => this.shop.statusOf(orderId), 'completed');
   }
 
-  /** The present second is over: what the shop changes now has a later time than all that it changed before. */
+  /**
+   * The present second is over: what the shop changes now has a later time than all that it changed
+   * before.
+   */
   async nextSecond(): Promise<void> {
     const endMs = Math.floor(Date.now() / 1000) * 1000 + 1000;
     await becomes(() => Date.now() >= endMs, true);
@@ -191,8 +231,9 @@ export class ShopAndWorker {
   }
 
   /**
-   * Nothing is being written into the shop. A change of an order delivers its webhooks, and WooCommerce then saves each of them as
-   * it was read before: what is set in a webhook meanwhile is lost.
+   * Nothing is being written into the shop. A change of an order delivers its webhooks, and
+   * WooCommerce then saves each of them as it was read before: what is set in a webhook meanwhile
+   * is lost.
    */
   async isQuiet(): Promise<void> {
     const due =
@@ -209,7 +250,10 @@ export class ShopAndWorker {
     await this.worker.started();
   }
 
-  async restart(signal: NodeJS.Signals = 'SIGTERM', change: (config: Shown) => void = () => undefined): Promise<void> {
+  async restart(
+    signal: NodeJS.Signals = 'SIGTERM',
+    change: (config: Shown) => void = () => undefined,
+  ): Promise<void> {
     await this.worker.end(signal);
     this.place.configure(change);
     await this.start();

@@ -3,13 +3,24 @@ import { minutesAgo, readBackOf, shopifyBody } from '../read-back/running-read-b
 import { shopifyApp, StubShopify } from '../read-back/stub-shop.ts';
 
 const open = () => new StubShopify().open();
-const refund = (line: string, quantity: number) => ({ id: '9', refund_line_items: [{ line_item_id: line, quantity }] });
+const refund = (line: string, quantity: number) => ({
+  id: '9',
+  refund_line_items: [{ line_item_id: line, quantity }],
+});
 
 describe('read-back of a Shopify shop', () => {
   it('takes in paid orders whose webhook was lost, once, with archived ones', async () => {
     const stub = await open();
-    stub.put({ id: '1', modifiedMs: minutesAgo(60), body: shopifyBody('11', { closed_at: '2026-11-21T10:00:00Z' }) });
-    stub.put({ id: '2', modifiedMs: minutesAgo(30), body: shopifyBody('21', { financial_status: 'pending' }) });
+    stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(60),
+      body: shopifyBody('11', { closed_at: '2026-11-21T10:00:00Z' }),
+    });
+    stub.put({
+      id: '2',
+      modifiedMs: minutesAgo(30),
+      body: shopifyBody('21', { financial_status: 'pending' }),
+    });
     stub.put({ id: '3', modifiedMs: minutesAgo(20), body: shopifyBody('31', { test: true }) });
     const { run, bought, watermark } = await readBackOf('shopify', stub);
     expect(await run()).toMatchObject({ complete: true, orders: 3, accepted: 1, error: null });
@@ -22,7 +33,11 @@ describe('read-back of a Shopify shop', () => {
     const stub = await open();
     for (let at = 0; at < 35; at += 1) {
       const id = String(820982911946154500n + BigInt(at));
-      stub.put({ id, modifiedMs: minutesAgo(60) + Math.floor(at / 15) * 1000, body: shopifyBody(`9${id}`) });
+      stub.put({
+        id,
+        modifiedMs: minutesAgo(60) + Math.floor(at / 15) * 1000,
+        body: shopifyBody(`9${id}`),
+      });
     }
     const { run, bought } = await readBackOf('shopify', stub);
     expect(await run()).toMatchObject({ complete: true, pages: 4, accepted: 35, error: null });
@@ -36,7 +51,11 @@ describe('read-back of a Shopify shop', () => {
   it('misses no order when one changes between two pages', async () => {
     const stub = await open();
     for (let id = 1; id <= 30; id += 1) {
-      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: shopifyBody(`${id}1`) });
+      stub.put({
+        id: String(id),
+        modifiedMs: minutesAgo(60) + id * 1000,
+        body: shopifyBody(`${id}1`),
+      });
     }
     stub.misbehave = ({ number }) => {
       if (number === 2) stub.put({ id: '1', modifiedMs: minutesAgo(1), body: shopifyBody('11') });
@@ -53,7 +72,11 @@ describe('read-back of a Shopify shop', () => {
       { id: '11', sku: 'STEAM-20', quantity: 3 },
       { id: '12', sku: 'FR-7D', quantity: 1 },
     ];
-    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: shopifyBody('11', { line_items: items }) });
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(9),
+      body: shopifyBody('11', { line_items: items }),
+    });
     const { run, bought, flagged, outbox } = await readBackOf('shopify', stub);
     await run();
     await outbox.opened({ nowMs: Date.now() });
@@ -61,7 +84,10 @@ describe('read-back of a Shopify shop', () => {
     order.body['financial_status'] = 'partially_refunded';
     order.refunds = [refund('12', 1), refund('11', 1)];
     expect(await run()).toMatchObject({ takenBack: 1, flagged: 1 });
-    expect(bought()).toEqual(['1/11 3 x steam-usd-20 sending', '1/12 1 x fr-daily-1gb for 7 days cancelled']);
+    expect(bought()).toEqual([
+      '1/11 3 x steam-usd-20 sending',
+      '1/12 1 x fr-daily-1gb for 7 days cancelled',
+    ]);
     expect(flagged()).toEqual(['1/11 refunded_in_storefront']);
   });
 
@@ -94,7 +120,10 @@ describe('read-back of a Shopify shop', () => {
 
   it('fails when the link to the next page leads elsewhere', async () => {
     const stub = await open();
-    for (const link of ['<https://evil.example/other.json?page_info=x>; rel="next"', '<:>; rel="next"']) {
+    for (const link of [
+      '<https://evil.example/other.json?page_info=x>; rel="next"',
+      '<:>; rel="next"',
+    ]) {
       stub.misbehave = (_, response) => {
         response.setHeader('link', link);
         return false;

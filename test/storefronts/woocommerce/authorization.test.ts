@@ -11,7 +11,10 @@ const { signal } = new AbortController();
 
 function apiOf(url: string, ca: string | null = null): WooCommerceApi {
   const keys = { ca, consumerKey: woo.key, consumerSecret: woo.secret };
-  const api = new WooCommerceApi({ ...restSettings(url), ...keys }, { clock: new SystemClock(), version: '0.0.0' });
+  const api = new WooCommerceApi(
+    { ...restSettings(url), ...keys },
+    { clock: new SystemClock(), version: '0.0.0' },
+  );
   onTestFinished(() => api.close());
   return api;
 }
@@ -25,7 +28,9 @@ describe('the keys of a WooCommerce shop', () => {
     const [first, second] = stub.calls.map(({ headers }) => String(headers.authorization));
     expect(first).toMatch(/^OAuth oauth_consumer_key="ck_/);
     expect(JSON.stringify(stub.calls.map(({ headers }) => headers))).not.toContain(woo.secret);
-    const again = await fetch(stub.calls[1]?.signed ?? '', { headers: { authorization: String(second) } });
+    const again = await fetch(stub.calls[1]?.signed ?? '', {
+      headers: { authorization: String(second) },
+    });
     expect([again.status, await again.text()]).toEqual([401, expect.stringContaining('nonce')]);
   });
 

@@ -1,7 +1,14 @@
 import type { Unit } from '../../../src/core/answers/order-answer.ts';
-import type { LineStatement, OrderStatement } from '../../../src/storefronts/shop/order-statement.ts';
+import type {
+  LineStatement,
+  OrderStatement,
+} from '../../../src/storefronts/shop/order-statement.ts';
 import type { ShopOrder } from '../../../src/storefronts/shop/shop-order.ts';
-import { customerMarker, customerNotes, orderNow } from '../../../src/storefronts/woocommerce/order-fields.ts';
+import {
+  customerMarker,
+  customerNotes,
+  orderNow,
+} from '../../../src/storefronts/woocommerce/order-fields.ts';
 
 const order: ShopOrder = {
   orderId: '7',
@@ -21,7 +28,10 @@ const order: ShopOrder = {
 };
 
 /** The note for a line with these units. `shown`: the order as the shop shows it. */
-export function customerNoteFor(shown: Readonly<Record<string, unknown>>, ...units: readonly Unit[]) {
+export function customerNoteFor(
+  shown: Readonly<Record<string, unknown>>,
+  ...units: readonly Unit[]
+) {
   const done = {
     lineId: '71',
     boughtId: '71',

@@ -6,7 +6,10 @@ const note = { markers: ['order-sync:1', 'order-sync:2'], isForCustomer: true };
 const lostAfterMs = 90_000;
 const minute = 60_000;
 
-/** When the note is posted to a shop that never keeps it, within three days, in minutes. The worker starts anew each time. */
+/**
+ * When the note is posted to a shop that never keeps it, within three days, in minutes. The worker
+ * starts anew each time.
+ */
 async function postedAt(): Promise<readonly number[]> {
   const clock = new HandClock();
   let kept: string | null = null;
@@ -15,10 +18,15 @@ async function postedAt(): Promise<readonly number[]> {
     clock.now = at * minute;
     const keep = async (posts: string): Promise<void> => void (kept = posts);
     const posts: NotePosts = new NotePosts(kept, { clock, keep });
-    await posts.compare({ shown: new Set(), announced: kept === null ? [] : note.markers }, lostAfterMs);
+    await posts.compare(
+      { shown: new Set(), announced: kept === null ? [] : note.markers },
+      lostAfterMs,
+    );
     if (posts.stateOf('order-sync:1') === 'begun') continue;
     await posts.set(note, 'begun');
-    expect(posts.settleInMs(note.markers, lostAfterMs)).toBe(lostAfterMs * 2 ** Math.min(posted.length, 8));
+    expect(posts.settleInMs(note.markers, lostAfterMs)).toBe(
+      lostAfterMs * 2 ** Math.min(posted.length, 8),
+    );
     posted.push(at);
   }
   return posted;

@@ -6,7 +6,11 @@ import { send, StubWooCommerce } from '../read-back/stub-shop.ts';
 import { hour } from '../shop-settings.ts';
 
 const open = () => new StubWooCommerce().open();
-const refund = (id: string, lines: { line: string; quantity: number }[], more: Record<string, unknown> = {}) => ({
+const refund = (
+  id: string,
+  lines: { line: string; quantity: number }[],
+  more: Record<string, unknown> = {},
+) => ({
   id,
   amount: '20.00',
   line_items: lines.map(({ line, quantity }) => ({
@@ -22,7 +26,11 @@ describe('read-back of a WooCommerce shop', () => {
   it('takes in paid orders whose webhook was lost, once, and advances the watermark', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
-    stub.put({ id: '2', modifiedMs: minutesAgo(30), body: wooBody('21', { status: 'pending', date_paid_gmt: null }) });
+    stub.put({
+      id: '2',
+      modifiedMs: minutesAgo(30),
+      body: wooBody('21', { status: 'pending', date_paid_gmt: null }),
+    });
     const { run, bought, watermark } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ complete: true, orders: 2, accepted: 1, error: null });
     expect(await watermark()).toBe(stub.orders[1]?.modifiedMs);
@@ -37,7 +45,9 @@ describe('read-back of a WooCommerce shop', () => {
     stub.put({ id: '1', modifiedMs: minutesAgo(2), body: wooBody('11') });
     const { run, bought } = await readBackOf('woocommerce', stub, { lookbackH: 0 });
     expect(await run()).toMatchObject({ orders: 1 });
-    expect(stub.calls[0]?.url.searchParams.get('modified_after')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/);
+    expect(stub.calls[0]?.url.searchParams.get('modified_after')).toMatch(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/,
+    );
     expect(bought()).toHaveLength(1);
   });
 
@@ -51,7 +61,11 @@ describe('read-back of a WooCommerce shop', () => {
       stub.showsTotal = showsTotal;
       stub.pageCap = pageCap;
       for (let id = 1; id <= 45; id += 1) {
-        stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
+        stub.put({
+          id: String(id),
+          modifiedMs: minutesAgo(60) + id * 1000,
+          body: wooBody(`${id}1`),
+        });
       }
       const { run, bought, watermark } = await readBackOf('woocommerce', stub);
       expect(await run()).toMatchObject({ complete: true, accepted: 45, error: null });
@@ -63,7 +77,8 @@ describe('read-back of a WooCommerce shop', () => {
   it('misses no order of a second that fills several pages, even when one changes during the run', async () => {
     const stub = await open();
     const crowd = minutesAgo(60);
-    for (let id = 1; id <= 35; id += 1) stub.put({ id: String(id), modifiedMs: crowd, body: wooBody(`${id}1`) });
+    for (let id = 1; id <= 35; id += 1)
+      stub.put({ id: String(id), modifiedMs: crowd, body: wooBody(`${id}1`) });
     stub.misbehave = ({ number }) => {
       // Somebody saves an order of the first page again: all later orders move up by one.
       if (number === 3) stub.put({ id: '5', modifiedMs: minutesAgo(1), body: wooBody('51') });
@@ -104,7 +119,11 @@ describe('read-back of a WooCommerce shop', () => {
   it('continues in the next run where the pages of one run ended', async () => {
     const stub = await open();
     for (let id = 1; id <= 45; id += 1) {
-      stub.put({ id: String(id), modifiedMs: minutesAgo(600) + id * 600_000, body: wooBody(`${id}1`) });
+      stub.put({
+        id: String(id),
+        modifiedMs: minutesAgo(600) + id * 600_000,
+        body: wooBody(`${id}1`),
+      });
     }
     const { run, bought } = await readBackOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
     expect(await run()).toMatchObject({ complete: false, pages: 2, error: null });
@@ -127,7 +146,9 @@ describe('read-back of a WooCommerce shop', () => {
     for (let id = 1; id <= 45; id += 1) {
       stub.put({ id: String(id), modifiedMs: first + id * apartMs, body: wooBody(`${id}1`) });
     }
-    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, {
+      rest: { pagesPerRun: 2 },
+    });
     const reports = [];
     for (let runs = 0; runs < 4; runs += 1) reports.push(await run());
     expect(reports.map(({ error }) => error)).toEqual([null, null, null, null]);
@@ -143,7 +164,9 @@ describe('read-back of a WooCommerce shop', () => {
     for (let id = 1; id <= 45; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
     }
-    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { rest: { pagesPerRun: 3 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, {
+      rest: { pagesPerRun: 3 },
+    });
     expect(await run()).toMatchObject({ complete: false, error: null });
     const calls = stub.calls.length;
     stub.misbehave = ({ number }, response) => number > calls && send(response, 500, '');
@@ -190,7 +213,10 @@ describe('read-back of a WooCommerce shop', () => {
     const clock = new SystemClock();
     let aheadMs = 3 * hour;
     clock.wallMs = () => Date.now() + aheadMs;
-    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, lookbackH: 0 });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, {
+      clock,
+      lookbackH: 0,
+    });
     await run();
     aheadMs = 0;
     // This run still knows the old difference of the clocks.
@@ -204,23 +230,29 @@ describe('read-back of a WooCommerce shop', () => {
   it.each([
     ['has a date in its answers', true],
     ['has no date in its answers', false],
-  ])('reads nothing from before the first start when a clock is behind later, of a shop that %s', async (_, tells) => {
-    const stub = await open();
-    stub.tellsTime = tells;
-    stub.put({ id: '1', modifiedMs: minutesAgo(120), body: wooBody('11') });
-    const clock = new SystemClock();
-    let behindMs = 0;
-    clock.wallMs = () => Date.now() - behindMs;
-    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, lookbackH: 0 });
-    await run();
-    const before = await watermark();
-    behindMs = 3 * hour;
-    await run();
-    behindMs = 0;
-    stub.clockAheadMs = -3 * hour;
-    await run();
-    expect([bought(), await watermark()]).toEqual([[], before]);
-  });
+  ])(
+    'reads nothing from before the first start when a clock is behind later, of a shop that %s',
+    async (_, tells) => {
+      const stub = await open();
+      stub.tellsTime = tells;
+      stub.put({ id: '1', modifiedMs: minutesAgo(120), body: wooBody('11') });
+      const clock = new SystemClock();
+      let behindMs = 0;
+      clock.wallMs = () => Date.now() - behindMs;
+      const { run, bought, watermark } = await readBackOf('woocommerce', stub, {
+        clock,
+        lookbackH: 0,
+      });
+      await run();
+      const before = await watermark();
+      behindMs = 3 * hour;
+      await run();
+      behindMs = 0;
+      stub.clockAheadMs = -3 * hour;
+      await run();
+      expect([bought(), await watermark()]).toEqual([[], before]);
+    },
+  );
 
   it.each([
     ['years, as without a battery', 5 * 365 * 24, null],
@@ -239,7 +271,10 @@ describe('read-back of a WooCommerce shop', () => {
         clock,
         lookbackH: 0,
       });
-      expect((await run()).error).toMatchObject({ kind: 'clock', message: expect.stringContaining('until it is set') });
+      expect((await run()).error).toMatchObject({
+        kind: 'clock',
+        message: expect.stringContaining('until it is set'),
+      });
       expect([bought(), flagged(), await watermark()]).toEqual([[], [], marked]);
       behindMs = 0;
       expect(await run()).toMatchObject({ accepted: 0, error: null });
@@ -255,7 +290,10 @@ describe('read-back of a WooCommerce shop', () => {
       return false;
     };
     stub.put({ id: '1', modifiedMs: minutesAgo(60 * 24 * 400), body: wooBody('11') });
-    expect((await run()).error).toMatchObject({ kind: 'unreadable', message: expect.stringContaining('5.8') });
+    expect((await run()).error).toMatchObject({
+      kind: 'unreadable',
+      message: expect.stringContaining('5.8'),
+    });
   });
 
   it('flags a line and an order that it cannot read, and takes in everything else', async () => {
@@ -272,7 +310,9 @@ describe('read-back of a WooCommerce shop', () => {
     expect(bought()).toEqual(['1/12 1 x steam-usd-20 pending', '3/31 2 x steam-usd-20 pending']);
     const expected = ['1/11 unreadable_line', '2/null unreadable_order'];
     expect(flagged()).toEqual(expected);
-    expect(log().filter(({ level }) => level === 50)).toMatchObject([{ order_id: '2', field: 'status' }]);
+    expect(log().filter(({ level }) => level === 50)).toMatchObject([
+      { order_id: '2', field: 'status' },
+    ]);
     // Each run reads the last minutes again: nothing is flagged or logged again.
     expect(await run(minutesAgo(60))).toMatchObject({ complete: true, accepted: 0, flagged: 0 });
     expect(flagged()).toEqual(expected);
@@ -292,27 +332,37 @@ describe('lines that people of the shop change before they are sent', () => {
   it.each([
     ['a table of its own', { first: ['1/11 3', '1/12 1'], flags: [], kept: [] }],
     // Its time does not move, so nobody knows which of both states came last.
-    ['posts', { first: ['1/11 1'], flags: [`1/11 ${twoStates}`, `1/12 ${twoStates}`], kept: [`1/11 ${twoStates}`] }],
-  ])('are bought as a surely newer state of an order in %s has them', async (place, { first, flags, kept }) => {
-    const stub = await open();
-    stub.keepsPosts = place === 'posts';
-    const order = stub.put({
-      id: '1',
-      modifiedMs: minutesAgo(4),
-      body: wooBody('11', { line_items: [line('11', 1)] }),
-    });
-    const { run, bought, flagged } = await readBackOf('woocommerce', stub);
-    await run();
-    stub.editLines(order, [line('11', 3), line('12', 1)], minutesAgo(2));
-    for (let times = 0; times < 2; times += 1) await run();
-    const all = (ids: readonly string[]) => ids.map((id) => `${id} x steam-usd-20 pending`);
-    expect([bought(), flagged().toSorted()]).toEqual([all(first), flags]);
-    // Somebody saves the order again.
-    order.modifiedMs = minutesAgo(1);
-    await run();
-    expect(bought()).toEqual(all(['1/11 3', '1/12 1']));
-    expect(flagged()).toEqual(kept);
-  });
+    [
+      'posts',
+      {
+        first: ['1/11 1'],
+        flags: [`1/11 ${twoStates}`, `1/12 ${twoStates}`],
+        kept: [`1/11 ${twoStates}`],
+      },
+    ],
+  ])(
+    'are bought as a surely newer state of an order in %s has them',
+    async (place, { first, flags, kept }) => {
+      const stub = await open();
+      stub.keepsPosts = place === 'posts';
+      const order = stub.put({
+        id: '1',
+        modifiedMs: minutesAgo(4),
+        body: wooBody('11', { line_items: [line('11', 1)] }),
+      });
+      const { run, bought, flagged } = await readBackOf('woocommerce', stub);
+      await run();
+      stub.editLines(order, [line('11', 3), line('12', 1)], minutesAgo(2));
+      for (let times = 0; times < 2; times += 1) await run();
+      const all = (ids: readonly string[]) => ids.map((id) => `${id} x steam-usd-20 pending`);
+      expect([bought(), flagged().toSorted()]).toEqual([all(first), flags]);
+      // Somebody saves the order again.
+      order.modifiedMs = minutesAgo(1);
+      await run();
+      expect(bought()).toEqual(all(['1/11 3', '1/12 1']));
+      expect(flagged()).toEqual(kept);
+    },
+  );
 });
 
 describe('refunds of a WooCommerce shop', () => {
@@ -322,8 +372,15 @@ describe('refunds of a WooCommerce shop', () => {
       { id: '11', sku: 'STEAM-20', quantity: 3 },
       { id: '12', sku: 'FR-7D', quantity: 1 },
     ];
-    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11', { line_items: items }) });
-    order.refunds = [refund('901', [{ line: '11', quantity: -1 }]), refund('902', [{ line: '12', quantity: -1 }])];
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(9),
+      body: wooBody('11', { line_items: items }),
+    });
+    order.refunds = [
+      refund('901', [{ line: '11', quantity: -1 }]),
+      refund('902', [{ line: '12', quantity: -1 }]),
+    ];
     const { run, bought, flagged } = await readBackOf('woocommerce', stub);
     await run();
     await run();
@@ -337,7 +394,11 @@ describe('refunds of a WooCommerce shop', () => {
       { id: '12', sku: 'FR-7D', quantity: 1 },
       { id: '13', sku: 'STEAM-20', quantity: 1 },
     ];
-    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11', { line_items: items }) });
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(9),
+      body: wooBody('11', { line_items: items }),
+    });
     const { run, bought, flagged, outbox } = await readBackOf('woocommerce', stub);
     await run();
     await outbox.opened({ nowMs: Date.now() });
@@ -360,7 +421,10 @@ describe('refunds of a WooCommerce shop', () => {
   it.each([
     ['names no line', refund('901', [])],
     ['has the price of a line, but no quantity', refund('901', [{ line: '11', quantity: 0 }])],
-    ['does not say which line it is for', { id: '901', line_items: [{ quantity: -1, meta_data: [] }] }],
+    [
+      'does not say which line it is for',
+      { id: '901', line_items: [{ quantity: -1, meta_data: [] }] },
+    ],
   ])('flag the order when a refund %s', async (_, shown) => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [shown] });
@@ -380,7 +444,12 @@ describe('refunds of a WooCommerce shop', () => {
 
   it('hold a flagged order when the shop names the line later', async () => {
     const stub = await open();
-    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(9),
+      body: wooBody('11'),
+      refunds: [refund('901', [])],
+    });
     const { run, bought, flagged } = await readBackOf('woocommerce', stub);
     await run();
     order.modifiedMs = minutesAgo(2);
@@ -392,7 +461,12 @@ describe('refunds of a WooCommerce shop', () => {
 
   it('hold a flagged order when the refund is deleted in the shop', async () => {
     const stub = await open();
-    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(9),
+      body: wooBody('11'),
+      refunds: [refund('901', [])],
+    });
     const { run, bought, flagged } = await readBackOf('woocommerce', stub);
     await run();
     order.modifiedMs = minutesAgo(2);
@@ -404,7 +478,12 @@ describe('refunds of a WooCommerce shop', () => {
 
   it('that cannot be read keep only their order waiting, which stands in the attention list after an hour', async () => {
     const stub = await open();
-    stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(9),
+      body: wooBody('11'),
+      refunds: [refund('901', [])],
+    });
     stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21') });
     stub.misbehave = ({ url }, response) => {
       if (!url.pathname.endsWith('/refunds')) return false;
@@ -428,9 +507,19 @@ describe('refunds of a WooCommerce shop', () => {
 
   it('that are deleted before they are read have the order flagged at once, and bought by its next state', async () => {
     const stub = await open();
-    const order = stub.put({ id: '1', modifiedMs: minutesAgo(4), body: wooBody('11'), refunds: [refund('901', [])] });
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(4),
+      body: wooBody('11'),
+      refunds: [refund('901', [])],
+    });
     const { run, handler, bought, flagged } = await readBackOf('woocommerce', stub);
-    const webhook = { isTest: false, topic: 'order.updated', isListed: false, refunds: 'not_read' } as const;
+    const webhook = {
+      isTest: false,
+      topic: 'order.updated',
+      isListed: false,
+      refunds: 'not_read',
+    } as const;
     const document = numbersAsText(stub.shown(order));
     expect(await handler.take({ document, ...webhook })).toMatchObject({ kind: 'needs_refunds' });
     order.refunds.splice(0);
@@ -443,7 +532,12 @@ describe('refunds of a WooCommerce shop', () => {
 
   it('that must be read first make older states stale, and change nothing else yet', async () => {
     const stub = await open();
-    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    const order = stub.put({
+      id: '1',
+      modifiedMs: minutesAgo(9),
+      body: wooBody('11'),
+      refunds: [refund('901', [])],
+    });
     const { handler, bought, flagged } = await readBackOf('woocommerce', stub);
     const take = async (shown: Record<string, unknown>, refunds: 'not_read' | unknown[]) =>
       await handler.take({
@@ -455,7 +549,11 @@ describe('refunds of a WooCommerce shop', () => {
       });
     const newest = stub.shown(order);
     expect(await take(newest, 'not_read')).toMatchObject({ kind: 'needs_refunds' });
-    const older = { ...newest, refunds: [], date_modified_gmt: new Date(minutesAgo(20)).toISOString().slice(0, 19) };
+    const older = {
+      ...newest,
+      refunds: [],
+      date_modified_gmt: new Date(minutesAgo(20)).toISOString().slice(0, 19),
+    };
     expect(await take(older, 'not_read')).toMatchObject({ kind: 'taken', taken: { stale: true } });
     expect([bought(), flagged()]).toEqual([[], []]);
     const lines = [refund('901', [{ line: '11', quantity: -1 }])];

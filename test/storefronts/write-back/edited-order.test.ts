@@ -4,14 +4,27 @@ import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
 import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, WrittenShop, writtenWooShop } from './written-shop.ts';
 
-const card = (quantity: number) => ({ id: '71', name: 'Steam 20', sku: 'STEAM-20', quantity, meta_data: [] });
+const card = (quantity: number) => ({
+  id: '71',
+  name: 'Steam 20',
+  sku: 'STEAM-20',
+  quantity,
+  meta_data: [],
+});
 
 /** A shop with order 7 of so many cards, which is taken in, and whose codes are mailed. */
-async function shopWith(quantity: number, changes: Partial<WooCommerceWriteBack> = {}, body: object = {}) {
+async function shopWith(
+  quantity: number,
+  changes: Partial<WooCommerceWriteBack> = {},
+  body: object = {},
+) {
   const stub = await new WritableWooCommerce().open();
   const shown = wooBody('1', { line_items: [card(quantity)], total: '40.00', ...body });
   const order = stub.put({ id: '7', modifiedMs: minutesAgo(30), body: shown });
-  const written = await WrittenShop.open(writtenWooShop(stub.url, { deliverCodes: 'note', ...changes }), stub);
+  const written = await WrittenShop.open(
+    writtenWooShop(stub.url, { deliverCodes: 'note', ...changes }),
+    stub,
+  );
   await written.takeIn(stub.shown(order));
   /** Staff of the shop change the order, and the worker hears of it. */
   const edit = async (change: () => void) => {
@@ -29,11 +42,15 @@ async function shopWith(quantity: number, changes: Partial<WooCommerceWriteBack>
     mailed: () => {
       const [entry] = written.store.read.showOrder('main', '7')?.entries ?? [];
       const mails = stub.shop.mails.filter(({ kind }) => kind === 'note').map(({ text }) => text);
-      const codes = Array.from({ length: entry?.unitCount ?? 0 }, (_, index) => codeOf(entry?.reference ?? '', index));
+      const codes = Array.from({ length: entry?.unitCount ?? 0 }, (_, index) =>
+        codeOf(entry?.reference ?? '', index),
+      );
       return codes.map((code) => mails.join('').split(`${code}<`).length - 1);
     },
     notes: () =>
-      stub.shop.notesOf('7').flatMap(({ note, customer_note: isForCustomer }) => (isForCustomer ? [] : [note])),
+      stub.shop
+        .notesOf('7')
+        .flatMap(({ note, customer_note: isForCustomer }) => (isForCustomer ? [] : [note])),
   };
 }
 
@@ -58,7 +75,11 @@ describe('an order whose quantity is raised', () => {
     await setQuantity(3);
     await written.buy();
     await written.told();
-    expect([mailed(), order.body['status'], flagsOf(written)]).toEqual([[1, 1, 1], 'completed', []]);
+    expect([mailed(), order.body['status'], flagsOf(written)]).toEqual([
+      [1, 1, 1],
+      'completed',
+      [],
+    ]);
   });
 
   it('after the purchase gives what was bought, says the difference in one note, and is not completed', async () => {
@@ -66,7 +87,11 @@ describe('an order whose quantity is raised', () => {
     await written.buy();
     await setQuantity(3);
     await written.told();
-    expect([mailed(), order.body['status'], flagsOf(written)]).toEqual([[1], 'processing', ['changed_after_purchase']]);
+    expect([mailed(), order.body['status'], flagsOf(written)]).toEqual([
+      [1],
+      'processing',
+      ['changed_after_purchase'],
+    ]);
     expect(notes().map((note) => note.split('\n').slice(1, -1))).toEqual([
       [expect.stringMatching(/^Changed in the shop: .*was ordered as 1 of &quot;STEAM-20&quot;/)],
     ]);
@@ -85,7 +110,9 @@ describe('an order of which fewer are left than were bought', () => {
       ['refunded_in_storefront'],
     ]);
     expect(notes()).toHaveLength(1);
-    expect(notes()[0]).toMatch(/^Bought, not given: STEAM-20 × 2 \(line 71\), .* because the order has 1 of 2 now\.$/m);
+    expect(notes()[0]).toMatch(
+      /^Bought, not given: STEAM-20 × 2 \(line 71\), .* because the order has 1 of 2 now\.$/m,
+    );
     expect(notes()[0]).not.toContain('Delivered');
     const who = { actor: 'test', reason: 'for the test', nowMs: Date.now() };
     await written.store.operator.acknowledge({ ...who, which: { code: 'refunded_in_storefront' } });
@@ -115,15 +142,22 @@ describe('an order of which fewer are left than were bought', () => {
         deliverCodes: mode,
         lineMeta: mode === 'meta',
       });
-      const fields = () => [stub.shop.fieldsOf('7')['_order_sync_codes'], stub.shop.fieldsOf('7', '71')['Code']];
+      const fields = () => [
+        stub.shop.fieldsOf('7')['_order_sync_codes'],
+        stub.shop.fieldsOf('7', '71')['Code'],
+      ];
       /** How many codes stand in the mails, in the field of the order, and in that of its line. */
-      const given = () => [mailed().join(), ...fields().map((text) => (String(text).match(/CODE-/g) ?? []).length)];
+      const given = () => [
+        mailed().join(),
+        ...fields().map((text) => (String(text).match(/CODE-/g) ?? []).length),
+      ];
       const two = mode === 'note' ? ['1,1,0', 0, 0] : ['0,0,0', 2, 2];
       await written.buy();
       await edit(() => void order.refunds.push(refundOf('9', 1)));
       await written.told();
       await expect(written.decideGiven('71', 4)).rejects.toMatchObject({ code: 'REFUSED' });
-      // The webhook of our own note: it does not say how many were refunded, so the order waits to be read back.
+      // The webhook of our own note: it does not say how many were refunded, so the order waits to
+      // be read back.
       order.modifiedMs += 60_000;
       await written.takeIn(stub.shown(order), 'not_read');
       await written.decideGiven('71', 2);
@@ -157,7 +191,8 @@ describe('an order that is refunded while it is completed', () => {
   it('is refunded again when the refund came between the read and the status', async () => {
     const { stub, written, order } = await shopWith(1, {}, { total: '20.00' });
     stub.answers.faultOf = ({ method, body }) => {
-      if (method === 'PUT' && body.includes('"status":"completed"')) order.refunds = [refundOf('9', 1)];
+      if (method === 'PUT' && body.includes('"status":"completed"'))
+        order.refunds = [refundOf('9', 1)];
       return { kind: 'none' };
     };
     await written.buy();
@@ -195,11 +230,17 @@ describe('a private note', () => {
   });
 
   it('says that an order without an e-mail address has codes that nobody was mailed, as the attention list does', async () => {
-    const { written, order, notes } = await shopWith(1, {}, { billing: { first_name: 'Phone', email: '' } });
+    const { written, order, notes } = await shopWith(
+      1,
+      {},
+      { billing: { first_name: 'Phone', email: '' } },
+    );
     await written.buy();
     await written.told();
     expect(order.body['status']).toBe('processing');
-    expect(notes()).toEqual([expect.stringContaining('Needs review: the order: has no e-mail address')]);
+    expect(notes()).toEqual([
+      expect.stringContaining('Needs review: the order: has no e-mail address'),
+    ]);
     const [row] = written.store.read.attention(10);
     expect(row).toMatchObject({ reason: 'nobody_mailed', canAcknowledge: true });
     const who = { actor: 'test', reason: 'for the test', nowMs: Date.now() };

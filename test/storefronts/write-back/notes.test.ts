@@ -5,19 +5,34 @@ import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
 import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, WrittenShop, writtenWooShop } from './written-shop.ts';
 
-const card = (id: string, quantity = 1) => ({ id, name: 'Steam 20', sku: 'STEAM-20', quantity, meta_data: [] });
+const card = (id: string, quantity = 1) => ({
+  id,
+  name: 'Steam 20',
+  sku: 'STEAM-20',
+  quantity,
+  meta_data: [],
+});
 const idsOf = (count: number) => Array.from({ length: count }, (_, index) => String(100 + index));
 
 /** A shop with order 7, which is taken in, and whose codes are mailed. */
-async function shopWith(items: readonly object[], changes: Partial<WooCommerceWriteBack> = {}, totalMs?: number) {
+async function shopWith(
+  items: readonly object[],
+  changes: Partial<WooCommerceWriteBack> = {},
+  totalMs?: number,
+) {
   const stub = await new WritableWooCommerce().open();
   const body = wooBody('1', { line_items: items, total: '40.00' });
   const order = stub.put({ id: '7', modifiedMs: minutesAgo(30), body });
-  const written = await WrittenShop.open(writtenWooShop(stub.url, { deliverCodes: 'note', ...changes }, totalMs), stub);
+  const written = await WrittenShop.open(
+    writtenWooShop(stub.url, { deliverCodes: 'note', ...changes }, totalMs),
+    stub,
+  );
   await written.takeIn(stub.shown(order));
   const mails = () => stub.shop.mails.filter(({ kind }) => kind === 'note').map(({ text }) => text);
   const codes = (): readonly string[] =>
-    (written.store.read.showOrder('main', '7')?.entries ?? []).map(({ reference }) => codeOf(reference, 0));
+    (written.store.read.showOrder('main', '7')?.entries ?? []).map(({ reference }) =>
+      codeOf(reference, 0),
+    );
   return { stub, written, order, mails, codes };
 }
 
@@ -81,11 +96,18 @@ describe('an order whose lines are delivered one by one', () => {
 
 describe('an order with more codes than a note can keep', () => {
   it('gets several mails, and each code in one of them', async () => {
-    const { stub, written, order, mails, codes } = await shopWith([card('71', 900), card('72', 900)]);
+    const { stub, written, order, mails, codes } = await shopWith([
+      card('71', 900),
+      card('72', 900),
+    ]);
     await written.buy();
     await written.told();
     const texts = mails().map((text) => [...text.matchAll(/CODE-[^<]+/g)].map(([code]) => code));
-    expect([texts.length, order.body['status'], stub.shop.notesOf('7').length]).toEqual([2, 'completed', 2]);
+    expect([texts.length, order.body['status'], stub.shop.notesOf('7').length]).toEqual([
+      2,
+      'completed',
+      2,
+    ]);
     expect([texts.flat().length, new Set(texts.flat()).size]).toEqual([1800, 1800]);
     expect(
       timesIn(
@@ -106,13 +128,18 @@ describe('a line that the shop changes after its mail', () => {
     await redeliver(written.store, {}, Date.now());
     await written.told();
     expect(mails()).toHaveLength(1);
-    expect(stub.shop.notesOf('7').filter(({ customer_note: isForCustomer }) => !isForCustomer)).toEqual([]);
+    expect(
+      stub.shop.notesOf('7').filter(({ customer_note: isForCustomer }) => !isForCustomer),
+    ).toEqual([]);
   });
 });
 
 describe('a line that was removed and added again after its mail', () => {
   it('is not mailed again when a person says that it is the same, and the note shows how to say so', async () => {
-    const { stub, written, order, mails, codes } = await shopWith([card('71'), { ...card('79'), sku: 'BOOK' }]);
+    const { stub, written, order, mails, codes } = await shopWith([
+      card('71'),
+      { ...card('79'), sku: 'BOOK' },
+    ]);
     await written.buy();
     await written.told();
     const [code = ''] = codes();
@@ -120,7 +147,9 @@ describe('a line that was removed and added again after its mail', () => {
     order.modifiedMs = Date.now() + 60_000;
     await written.takeIn(stub.shown(order));
     await written.told();
-    expect(stub.shop.notesOf('7').at(-1)?.note).toContain('<code>orders cancel</code> buys nothing');
+    expect(stub.shop.notesOf('7').at(-1)?.note).toContain(
+      '<code>orders cancel</code> buys nothing',
+    );
     await written.decideSame('72');
     await written.told();
     expect([timesIn(mails(), [code]), stub.shop.notesOf('7').length]).toEqual([[1], 2]);
@@ -139,8 +168,13 @@ describe('a note that the shop refuses', () => {
         method === 'POST' ? { kind: 'refuse', reply: { status: 400, body } } : { kind: 'none' };
       await written.buy();
       await written.told();
-      expect([order.body['status'], stub.shop.fieldsOf('7')['_order_sync_state']]).toEqual(['completed', 'completed']);
-      expect(written.store.read.attention(10).map(({ message }) => message)).toEqual([expect.stringMatching(why)]);
+      expect([order.body['status'], stub.shop.fieldsOf('7')['_order_sync_state']]).toEqual([
+        'completed',
+        'completed',
+      ]);
+      expect(written.store.read.attention(10).map(({ message }) => message)).toEqual([
+        expect.stringMatching(why),
+      ]);
     },
   );
 });
@@ -191,7 +225,9 @@ describe('a note in an order', () => {
     const { stub, written } = await shopWith([card('100'), esim]);
     await written.buy();
     await written.told();
-    const text = stub.shop.notesOf('7').find(({ customer_note: isForCustomer }) => !isForCustomer)?.note;
+    const text = stub.shop
+      .notesOf('7')
+      .find(({ customer_note: isForCustomer }) => !isForCustomer)?.note;
     expect(text).toContain('Needs review: Top-up &lt;FR&gt; (TOPUP) × 2 (line 101), rejected: ');
     expect(text).toMatch(
       /All of it: <code>order-sync orders show 7 --source main<\/code><!--order-sync:[0-9a-f]{16}-->$/,
@@ -203,13 +239,18 @@ describe('a note in an order', () => {
     await written.buy();
     await written.told();
     order.refunds = [
-      { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '100' }] }] },
+      {
+        id: '9',
+        line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '100' }] }],
+      },
     ];
     order.modifiedMs += 60_000;
     await written.takeIn(stub.shown(order), order.refunds);
     await written.told();
     const [last] = stub.shop.notesOf('7').toReversed();
     expect(last?.customer_note).toBe(false);
-    expect(last?.note).toContain('Changed in the shop: Steam 20 (STEAM-20) × 2 (line 100): 1 of 2 were refunded');
+    expect(last?.note).toContain(
+      'Changed in the shop: Steam 20 (STEAM-20) × 2 (line 100): 1 of 2 were refunded',
+    );
   });
 });

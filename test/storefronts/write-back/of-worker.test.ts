@@ -21,7 +21,8 @@ function documented(text: string): string {
   return block.replaceAll(/^ {3}/gm, '');
 }
 
-const isWritten = (line: { msg: string }): boolean => line.msg === 'wrote the result into the order of the shop';
+const isWritten = (line: { msg: string }): boolean =>
+  line.msg === 'wrote the result into the order of the shop';
 
 it('brings a new user from a shop to the first code in an order, as the walk-through says', async () => {
   const stub = await new WritableWooCommerce().open();
@@ -60,7 +61,10 @@ it('brings a new user from a shop to the first code in an order, as the walk-thr
   const [mail] = stub.shop.mails;
   const [, code = ''] = /Code: <code>([^<]+)<\/code>/.exec(mail?.text ?? '') ?? [];
   expect(code).not.toBe('');
-  expect([order.body['status'], stub.shop.mails.map(({ kind }) => kind)]).toEqual(['completed', ['note', 'completed']]);
+  expect([order.body['status'], stub.shop.mails.map(({ kind }) => kind)]).toEqual([
+    'completed',
+    ['note', 'completed'],
+  ]);
   expect(await run('orders', 'show', '7', '--source', 'main')).toContain('woocommerce:main');
   expect(JSON.stringify(worker.log)).not.toContain(code);
   expect(await worker.end('SIGTERM')).toBe(0);
@@ -76,7 +80,8 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
   });
   expect(await worker.reload()).toMatchObject({ need_restart: [] });
   const order = stub.put({ id: '7', modifiedMs: minutesAgo(10), body: oneCard('71') });
-  // The first worker posts in vain until it is killed, and the shop processes the first post of the second one late.
+  // The first worker posts in vain until it is killed, and the shop processes the first post of the
+  // second one late.
   const posted = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let kills = 0;
   let isLate = false;
@@ -93,7 +98,8 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
     if (kills === 0) {
       installation.drop('others.ndjson', `${fileOrder(1)}\n`);
       await worker.line(
-        (line) => line['source'] === 'shop' && line['sink'] === 'folder' && line['state'] === 'completed',
+        (line) =>
+          line['source'] === 'shop' && line['sink'] === 'folder' && line['state'] === 'completed',
       );
     }
     await worker.end('SIGKILL');
@@ -102,11 +108,15 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
     await worker.started();
   }
   // On a slow machine the second worker may have delivered it before it was killed.
-  const due = "SELECT 1 FROM deliveries WHERE sink = 'woocommerce:main' AND done_version < due_version";
+  const due =
+    "SELECT 1 FROM deliveries WHERE sink = 'woocommerce:main' AND done_version < due_version";
   await expect.poll(() => installation.query(due), { timeout: 120_000 }).toEqual([]);
   await stub.answers.settled();
   expect(order.body['status']).toBe('completed');
-  expect([stub.shop.notesOf('7').length, stub.shop.mails.map(({ kind }) => kind)]).toEqual([1, ['note', 'completed']]);
+  expect([stub.shop.notesOf('7').length, stub.shop.mails.map(({ kind }) => kind)]).toEqual([
+    1,
+    ['note', 'completed'],
+  ]);
   expect([installation.sandbox.ledger().orders.length, stub.shop.addedLines]).toEqual([2, []]);
   expect(await worker.end('SIGTERM')).toBe(0);
 });
@@ -127,7 +137,9 @@ it('writes at once what the shop refused, when a reload brings another key', asy
   expect(refused['retry_in_ms']).toBeGreaterThanOrEqual(10_000);
   // As if it had failed for hours: nothing but the reload makes it due.
   const later = new SqliteDatabase(installation.databasePath);
-  later.exec("UPDATE deliveries SET due_at_ms = due_at_ms + 7200000 WHERE sink = 'woocommerce:main'");
+  later.exec(
+    "UPDATE deliveries SET due_at_ms = due_at_ms + 7200000 WHERE sink = 'woocommerce:main'",
+  );
   later.close();
   stub.shop.permission = 'read_write';
   installation.configure((config) => {

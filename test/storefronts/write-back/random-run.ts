@@ -42,7 +42,10 @@ const mostFaults = 6;
 
 export type RandomStub = WritableWooCommerce | WritableShopify;
 
-/** One shop with some orders, whose results are written while calls fail, the worker is killed, and people act. */
+/**
+ * One shop with some orders, whose results are written while calls fail, the worker is killed, and
+ * people act.
+ */
 export class RandomRun {
   readonly random: () => number;
   readonly orders: RandomOrder[] = [];
@@ -72,10 +75,22 @@ export class RandomRun {
     await this.#open();
     for (const order of this.orders) {
       const items = order.lines.map(({ id, isOurs, quantity }) => {
-        return { id, name: 'Card', sku: isOurs ? 'STEAM-20' : 'BOOK', quantity, meta_data: [], properties: [] };
+        return {
+          id,
+          name: 'Card',
+          sku: isOurs ? 'STEAM-20' : 'BOOK',
+          quantity,
+          meta_data: [],
+          properties: [],
+        };
       });
-      const body = this.stub instanceof WritableShopify ? shopifyBody('1') : wooBody('1', { total: '40.00' });
-      const put = this.stub.put({ id: order.id, modifiedMs: minutesAgo(30), body: { ...body, line_items: items } });
+      const body =
+        this.stub instanceof WritableShopify ? shopifyBody('1') : wooBody('1', { total: '40.00' });
+      const put = this.stub.put({
+        id: order.id,
+        modifiedMs: minutesAgo(30),
+        body: { ...body, line_items: items },
+      });
       if (this.stub instanceof WritableShopify) {
         this.stub.shop.fulfilFrom(
           order.id,
@@ -94,7 +109,10 @@ export class RandomRun {
     await this.stub.answers.settled();
   }
 
-  /** On a busy machine, calls may miss their short deadline until a delivery is given up: then a person asks for it again. */
+  /**
+   * On a busy machine, calls may miss their short deadline until a delivery is given up: then a
+   * person asks for it again.
+   */
   async #toldAll(): Promise<void> {
     for (let times = 0; times < 10; times += 1) {
       await this.written.told();
@@ -116,8 +134,13 @@ export class RandomRun {
     } else {
       const stub = await new WritableShopify().open();
       if (deliverCodes === 'note') this.deliverCodes = 'meta';
-      const options = { deliverCodes: deliverCodes === 'off' ? ('off' as const) : ('meta' as const) };
-      this.written = await WrittenShop.open(writtenShopifyShop(stub.url, options, deadlineMs), stub);
+      const options = {
+        deliverCodes: deliverCodes === 'off' ? ('off' as const) : ('meta' as const),
+      };
+      this.written = await WrittenShop.open(
+        writtenShopifyShop(stub.url, options, deadlineMs),
+        stub,
+      );
       this.stub = stub;
     }
     this.stub.answers.faultOf = (call) => {
@@ -175,12 +198,20 @@ export class RandomRun {
       this.#killsLeft -= 1;
       this.kills += 1;
       this.written.kill();
-      return this.pick<Fault>({ kind: 'lost' }, { kind: 'unanswered' }, { kind: 'late', ms: this.random() * 200 });
+      return this.pick<Fault>(
+        { kind: 'lost' },
+        { kind: 'unanswered' },
+        { kind: 'late', ms: this.random() * 200 },
+      );
     }
-    if (this.#faultsLeft <= 0 || !this.chance(method === 'GET' ? 0.08 : 0.2)) return { kind: 'none' };
+    if (this.#faultsLeft <= 0 || !this.chance(method === 'GET' ? 0.08 : 0.2))
+      return { kind: 'none' };
     this.#faultsLeft -= 1;
     this.faults += 1;
-    const refuse = (status: number, headers = {}): Fault => ({ kind: 'refuse', reply: { status, body: {}, headers } });
+    const refuse = (status: number, headers = {}): Fault => ({
+      kind: 'refuse',
+      reply: { status, body: {}, headers },
+    });
     return this.pick<Fault>(
       refuse(429, { 'retry-after': '0' }),
       refuse(500),
@@ -195,7 +226,9 @@ export class RandomRun {
   #actAsPerson(order: RandomOrder): void {
     if (order.edit !== 'none') return;
     const body = this.#shown(order.id).body;
-    const items: Record<string, unknown>[] = Array.isArray(body['line_items']) ? body['line_items'] : [];
+    const items: Record<string, unknown>[] = Array.isArray(body['line_items'])
+      ? body['line_items']
+      : [];
     order.edit = this.pick('cancelled', 'completed', 'raised', 'added');
     const [line] = order.lines;
     if (line === undefined) throw new Error('an order has a line');
@@ -209,7 +242,8 @@ export class RandomRun {
       const item = items.find(({ id }) => id === line.id);
       if (item !== undefined) item['quantity'] = line.quantity + 1;
       if (this.stub instanceof WritableShopify) this.stub.shop.raise(order.id, line.id);
-    } else items.push({ id: `${order.id}99`, sku: 'BOOK', quantity: 1, meta_data: [], properties: [] });
+    } else
+      items.push({ id: `${order.id}99`, sku: 'BOOK', quantity: 1, meta_data: [], properties: [] });
   }
 
   #shown(orderId: string): StubOrder {
@@ -253,7 +287,9 @@ export class RandomRun {
     assert.deepEqual(open, []);
     const shown = this.#shown(order.id);
     const fields =
-      stub instanceof WritableShopify ? [...(stub.shop.metafields.get(order.id) ?? [])] : stub.shop.notesOf(order.id);
+      stub instanceof WritableShopify
+        ? [...(stub.shop.metafields.get(order.id) ?? [])]
+        : stub.shop.notesOf(order.id);
     const text = JSON.stringify([shown.body, fields]);
     const others = this.#codesOf(this.orders.filter((other) => other !== order));
     assert.deepEqual(
@@ -267,7 +303,8 @@ export class RandomRun {
     };
     for (const line of order.lines.filter(({ isOurs }) => isOurs)) {
       const mustShow = this.deliverCodes !== 'off' && isGiven(line) && order.edit !== 'cancelled';
-      if (mustShow) assert.ok(text.includes(codeOf(line.id)), `the codes of line ${line.id} are missing`);
+      if (mustShow)
+        assert.ok(text.includes(codeOf(line.id)), `the codes of line ${line.id} are missing`);
       if (this.deliverCodes === 'off' || line.end !== 'fulfilled')
         assert.ok(!text.includes(codeOf(line.id)), 'shows what it must not');
     }
@@ -275,36 +312,66 @@ export class RandomRun {
     else this.#checkWooCommerce(stub, order, isGiven);
   }
 
-  #checkFulfilled(stub: WritableShopify, order: RandomOrder, isGiven: (line: RandomLine) => boolean): void {
+  #checkFulfilled(
+    stub: WritableShopify,
+    order: RandomOrder,
+    isGiven: (line: RandomLine) => boolean,
+  ): void {
     for (const line of order.lines) {
       const fulfilled = stub.shop.fulfilled(line.id);
       if (order.edit === 'cancelled' || order.edit === 'raised') {
-        // Shopify has no id by which a fulfilment is made once: one that it processes late may take the added piece.
-        const most = order.edit === 'raised' && this.hasLateFulfilment ? line.quantity + 1 : line.quantity;
-        assert.ok([0, line.quantity, most].includes(fulfilled), `fulfilled ${fulfilled} of ${line.quantity}`);
-      } else assert.deepEqual([line.id, fulfilled], [line.id, isGiven(line) ? line.quantity - line.byPerson : 0]);
+        // Shopify has no id by which a fulfilment is made once: one that it processes late may take
+        // the added piece.
+        const most =
+          order.edit === 'raised' && this.hasLateFulfilment ? line.quantity + 1 : line.quantity;
+        assert.ok(
+          [0, line.quantity, most].includes(fulfilled),
+          `fulfilled ${fulfilled} of ${line.quantity}`,
+        );
+      } else
+        assert.deepEqual(
+          [line.id, fulfilled],
+          [line.id, isGiven(line) ? line.quantity - line.byPerson : 0],
+        );
     }
   }
 
-  #checkWooCommerce(stub: WritableWooCommerce, order: RandomOrder, isGiven: (line: RandomLine) => boolean): void {
+  #checkWooCommerce(
+    stub: WritableWooCommerce,
+    order: RandomOrder,
+    isGiven: (line: RandomLine) => boolean,
+  ): void {
     const { body } = stub.order(order.id);
     const markers = stub.shop.notesOf(order.id).flatMap(({ note }) => markersIn(note));
     assert.deepEqual(markers, [...new Set(markers)]);
     assert.deepEqual(stub.shop.addedLines, []);
-    const items: Record<string, unknown>[] = Array.isArray(body['line_items']) ? body['line_items'] : [];
-    const ids = [...order.lines.map(({ id }) => id), ...(order.edit === 'added' ? [`${order.id}99`] : [])];
+    const items: Record<string, unknown>[] = Array.isArray(body['line_items'])
+      ? body['line_items']
+      : [];
+    const ids = [
+      ...order.lines.map(({ id }) => id),
+      ...(order.edit === 'added' ? [`${order.id}99`] : []),
+    ];
     assert.deepEqual(
       items.map(({ id }) => id),
       ids,
     );
     const isWhole = order.lines.every(isGiven);
-    const mails = stub.shop.mails.filter((mail) => mail.orderId === order.id && mail.kind === 'completed');
+    const mails = stub.shop.mails.filter(
+      (mail) => mail.orderId === order.id && mail.kind === 'completed',
+    );
     if (order.edit === 'none') {
-      assert.deepEqual([body['status'], mails.length], isWhole ? ['completed', 1] : ['processing', 0]);
+      assert.deepEqual(
+        [body['status'], mails.length],
+        isWhole ? ['completed', 1] : ['processing', 0],
+      );
     } else if (order.edit !== 'completed') {
       // It may have been completed before the person changed it.
       const expected = order.edit === 'cancelled' ? ['cancelled'] : ['processing', 'completed'];
-      assert.ok(expected.includes(String(body['status'])), `has the status ${String(body['status'])}`);
+      assert.ok(
+        expected.includes(String(body['status'])),
+        `has the status ${String(body['status'])}`,
+      );
     }
     for (const mail of mails) {
       const codes = this.deliverCodes === 'off' ? [] : this.#codesOf([order]);

@@ -8,7 +8,14 @@ import { WriteBackError } from '../../../src/storefronts/shop/platform.ts';
 const clock = new SystemClock();
 const connections = new ShopConnections({ clock, version: '0.0.0' });
 const store = { noteResult: async () => false };
-const deps = { shop: () => null, store, connections, clock, logger: pino({ level: 'silent' }), retryTimeScale: 1 };
+const deps = {
+  shop: () => null,
+  store,
+  connections,
+  clock,
+  logger: pino({ level: 'silent' }),
+  retryTimeScale: 1,
+};
 const sink = new ShopWriteBack('woocommerce:main', deps);
 
 it('waits for an earlier call as long as it may be processed, also where the schedule has come to hours', () => {

@@ -5,12 +5,24 @@ import { WritableShopify } from './writable-shopify.ts';
 import { codeOf, type End, WrittenShop, writtenShopifyShop } from './written-shop.ts';
 import { redeliver } from '../../support/redeliver.ts';
 
-const item = (id: string, quantity: number, sku = 'STEAM-20') => ({ id, sku, quantity, properties: [] });
+const item = (id: string, quantity: number, sku = 'STEAM-20') => ({
+  id,
+  sku,
+  quantity,
+  properties: [],
+});
 
 /** A shop with order 7, which is taken in, in one fulfilment order. */
-async function shopWith(items: readonly ReturnType<typeof item>[], changes: Partial<ShopifyWriteBack> = {}) {
+async function shopWith(
+  items: readonly ReturnType<typeof item>[],
+  changes: Partial<ShopifyWriteBack> = {},
+) {
   const stub = await new WritableShopify().open();
-  const order = stub.put({ id: '7', modifiedMs: minutesAgo(30), body: shopifyBody('1', { line_items: items }) });
+  const order = stub.put({
+    id: '7',
+    modifiedMs: minutesAgo(30),
+    body: shopifyBody('1', { line_items: items }),
+  });
   stub.shop.fulfilFrom(
     '7',
     items.map(({ id, quantity }) => ({ lineId: id, quantity })),
@@ -20,13 +32,18 @@ async function shopWith(items: readonly ReturnType<typeof item>[], changes: Part
   return { stub, written, order };
 }
 
-async function told(written: WrittenShop, endOf: (lineId: string) => End = () => 'fulfilled'): Promise<void> {
+async function told(
+  written: WrittenShop,
+  endOf: (lineId: string) => End = () => 'fulfilled',
+): Promise<void> {
   await written.buy(endOf);
   await written.told();
 }
 
 const codesOf = (written: WrittenShop, lineId: string, count: number): readonly string[] => {
-  const entry = written.store.read.showOrder('main', '7')?.entries.find((one) => one.lineId === lineId);
+  const entry = written.store.read
+    .showOrder('main', '7')
+    ?.entries.find((one) => one.lineId === lineId);
   return Array.from({ length: count }, (_, index) => codeOf(entry?.reference ?? '', index));
 };
 const failures = (written: WrittenShop): readonly unknown[] =>
@@ -36,9 +53,15 @@ const mutations = (stub: WritableShopify): readonly string[] =>
 
 describe('a result in an order of Shopify', () => {
   it('fulfils its lines, with the codes in a metafield before', async () => {
-    const { stub, written } = await shopWith([item('71', 2), item('72', 1)], { notifyCustomer: true });
+    const { stub, written } = await shopWith([item('71', 2), item('72', 1)], {
+      notifyCustomer: true,
+    });
     await told(written);
-    expect([stub.shop.fulfilled('71'), stub.shop.fulfilled('72'), stub.shop.fulfilments.length]).toEqual([2, 1, 1]);
+    expect([
+      stub.shop.fulfilled('71'),
+      stub.shop.fulfilled('72'),
+      stub.shop.fulfilments.length,
+    ]).toEqual([2, 1, 1]);
     const [fulfilment] = stub.shop.fulfilments;
     expect(fulfilment?.notified).toBe(true);
     for (const code of codesOf(written, '71', 2)) expect(fulfilment?.metafields).toContain(code);
@@ -52,13 +75,14 @@ describe('a result in an order of Shopify', () => {
 
   it('is not written over the result of another worker, which flags the shop', async () => {
     const { stub, written } = await shopWith([item('71', 1)]);
-    const lines = [{ line_id: '71', state: 'fulfilled', references: ['os-aaaaaaaaaaaaaaaaaaaaaaaaaa'] }];
+    const lines = [
+      { line_id: '71', state: 'fulfilled', references: ['os-aaaaaaaaaaaaaaaaaaaaaaaaaa'] },
+    ];
     stub.shop.metafields.set('7', new Map([['result', JSON.stringify({ sandbox: true, lines })]]));
     await told(written);
-    expect([mutations(stub), written.store.read.attention(10).map(({ reason }) => reason)]).toEqual([
-      [],
-      expect.arrayContaining(['other_worker']),
-    ]);
+    expect([mutations(stub), written.store.read.attention(10).map(({ reason }) => reason)]).toEqual(
+      [[], expect.arrayContaining(['other_worker'])],
+    );
     expect(failures(written)).toContainEqual(expect.stringContaining('another worker'));
   });
 
@@ -102,7 +126,10 @@ describe('a result in an order of Shopify', () => {
     if (fulfilmentOrder?.lines[0] !== undefined) fulfilmentOrder.lines[0].remaining = 1;
     await told(written, (lineId) => (lineId === '73' ? 'rejected' : 'fulfilled'));
     expect(['71', '72', '73'].map((lineId) => stub.shop.fulfilled(lineId))).toEqual([1, 0, 0]);
-    expect([stub.shop.tags.get('7'), fulfilmentOrder?.status]).toEqual([['order-sync-review'], 'IN_PROGRESS']);
+    expect([stub.shop.tags.get('7'), fulfilmentOrder?.status]).toEqual([
+      ['order-sync-review'],
+      'IN_PROGRESS',
+    ]);
   });
 
   it('takes its review tag away again, and no tag of others', async () => {
@@ -124,7 +151,10 @@ describe('a result in an order of Shopify', () => {
   });
 
   it('does what is configured, and no more', async () => {
-    const { stub, written } = await shopWith([item('71', 1)], { fulfil: false, deliverCodes: 'off' });
+    const { stub, written } = await shopWith([item('71', 1)], {
+      fulfil: false,
+      deliverCodes: 'off',
+    });
     await told(written);
     expect(mutations(stub)).toEqual(['SetMetafields', 'AddTag']);
     expect([...(stub.shop.metafields.get('7')?.keys() ?? [])]).toEqual(['state', 'result']);
@@ -157,10 +187,16 @@ describe('an order of Shopify that cannot be fulfilled now', () => {
     await open.written.buy();
     await open.written.start();
     await open.written.untilLogged('a result could not be delivered', 1);
-    expect([open.stub.shop.fulfilled('71'), open.stub.shop.metafields.get('7')?.has('codes')]).toEqual([0, false]);
+    expect([
+      open.stub.shop.fulfilled('71'),
+      open.stub.shop.metafields.get('7')?.has('codes'),
+    ]).toEqual([0, false]);
     open.order.body['financial_status'] = 'paid';
     await open.written.told();
-    expect([open.stub.shop.fulfilled('71'), open.stub.shop.metafields.get('7')?.has('codes')]).toEqual([1, true]);
+    expect([
+      open.stub.shop.fulfilled('71'),
+      open.stub.shop.metafields.get('7')?.has('codes'),
+    ]).toEqual([1, true]);
   });
 
   it('is fulfilled as far as it was bought when a quantity was raised since', async () => {
@@ -169,7 +205,10 @@ describe('an order of Shopify that cannot be fulfilled now', () => {
     order.body['line_items'] = [item('71', 3)];
     stub.shop.raise('7', '71');
     await written.told();
-    expect([stub.shop.fulfilled('71'), stub.shop.metafields.get('7')?.has('codes')]).toEqual([2, true]);
+    expect([stub.shop.fulfilled('71'), stub.shop.metafields.get('7')?.has('codes')]).toEqual([
+      2,
+      true,
+    ]);
   });
 
   it('is not fulfilled while it has fewer than were bought, and as an operator decides then', async () => {
@@ -177,24 +216,36 @@ describe('an order of Shopify that cannot be fulfilled now', () => {
     await written.buy();
     order.body['line_items'] = [{ ...item('71', 3), current_quantity: 1 }];
     order.modifiedMs += 60_000;
-    for (const place of stub.shop.fulfilmentOrders) for (const line of place.lines) line.remaining = 2;
+    for (const place of stub.shop.fulfilmentOrders)
+      for (const line of place.lines) line.remaining = 2;
     await written.takeIn(stub.shown(order));
     await written.told();
-    expect([stub.shop.fulfilled('71'), stub.shop.metafields.get('7')?.has('codes')]).toEqual([0, false]);
+    expect([stub.shop.fulfilled('71'), stub.shop.metafields.get('7')?.has('codes')]).toEqual([
+      0,
+      false,
+    ]);
     order.body['line_items'] = [{ ...item('71', 3), current_quantity: 2 }];
     order.modifiedMs += 60_000;
     await written.takeIn(stub.shown(order));
     await written.decideGiven('71', 2);
     await written.told();
     const codes = String(stub.shop.metafields.get('7')?.get('codes'));
-    expect(codesOf(written, '71', 3).map((code) => codes.includes(code))).toEqual([true, true, false]);
+    expect(codesOf(written, '71', 3).map((code) => codes.includes(code))).toEqual([
+      true,
+      true,
+      false,
+    ]);
     expect(stub.shop.fulfilled('71')).toBe(2);
   });
 });
 
 describe('a shop of Shopify that does not answer as it should', () => {
   it('fulfils once although answers are lost, also when it does so late', async () => {
-    for (const fault of [{ kind: 'unanswered' }, { kind: 'late', ms: 100 }, { kind: 'lost' }] as const) {
+    for (const fault of [
+      { kind: 'unanswered' },
+      { kind: 'late', ms: 100 },
+      { kind: 'lost' },
+    ] as const) {
       const { stub, written } = await shopWith([item('71', 2)]);
       let faults = 0;
       stub.answers.faultOf = ({ body }) => {
@@ -250,7 +301,10 @@ describe('a shop of Shopify that does not answer as it should', () => {
 describe('many orders of Shopify', () => {
   async function shopWithMany(count: number) {
     const stub = await new WritableShopify().open();
-    const written = await WrittenShop.open(writtenShopifyShop(stub.url, { notifyCustomer: true }), stub);
+    const written = await WrittenShop.open(
+      writtenShopifyShop(stub.url, { notifyCustomer: true }),
+      stub,
+    );
     const lineIds = Array.from({ length: count }, (_, index) => String(index + 100));
     for (const lineId of lineIds) {
       const body = shopifyBody('1', { line_items: [item(lineId, 1)] });
@@ -262,7 +316,9 @@ describe('many orders of Shopify', () => {
     written.retryTimeScale = 1;
     await written.buy();
     const notified = () =>
-      lineIds.map((lineId) => stub.shop.fulfilments.filter(({ lines }) => lines[0]?.lineId === lineId));
+      lineIds.map((lineId) =>
+        stub.shop.fulfilments.filter(({ lines }) => lines[0]?.lineId === lineId),
+      );
     return { stub, written, lineIds, notified };
   }
 
@@ -306,7 +362,9 @@ describe('many orders of Shopify', () => {
       expect(stub.shop.fulfilments.length).toBeLessThan(lineIds.length);
       stub.answers.faultOf = () => ({ kind: 'none' });
       await written.told();
-      expect(notified().map((all) => all.map((one) => one.notified))).toEqual(lineIds.map(() => [true]));
+      expect(notified().map((all) => all.map((one) => one.notified))).toEqual(
+        lineIds.map(() => [true]),
+      );
       expect(lineIds.map((lineId) => stub.shop.tags.get(`7${lineId}`))).toEqual(
         lineIds.map(() => ['order-sync-delivered']),
       );

@@ -6,7 +6,13 @@ import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, type End, WrittenShop, writtenWooShop } from './written-shop.ts';
 import { redeliver } from '../../support/redeliver.ts';
 
-const card = (id: string, quantity = 1) => ({ id, name: 'Steam <20>', sku: 'STEAM-20', quantity, meta_data: [] });
+const card = (id: string, quantity = 1) => ({
+  id,
+  name: 'Steam <20>',
+  sku: 'STEAM-20',
+  quantity,
+  meta_data: [],
+});
 const other = (id: string) => ({ id, name: 'A book', sku: 'BOOK', quantity: 1, meta_data: [] });
 
 /** A shop with order 7, which is taken in. */
@@ -14,7 +20,11 @@ async function shopWith(
   items: readonly object[],
   changes: Partial<WooCommerceWriteBack> = {},
   totalMs?: number,
-): Promise<{ stub: WritableWooCommerce; written: WrittenShop; order: ReturnType<WritableWooCommerce['put']> }> {
+): Promise<{
+  stub: WritableWooCommerce;
+  written: WrittenShop;
+  order: ReturnType<WritableWooCommerce['put']>;
+}> {
   const stub = await new WritableWooCommerce().open();
   const order = stub.put({
     id: '7',
@@ -34,8 +44,11 @@ async function told(written: WrittenShop, end: End = 'fulfilled'): Promise<void>
 const referencesOf = (written: WrittenShop): readonly string[] =>
   (written.store.read.showOrder('main', '7')?.entries ?? []).map(({ reference }) => reference);
 const codesOf = (written: WrittenShop, count = 1): readonly string[] =>
-  referencesOf(written).flatMap((reference) => Array.from({ length: count }, (_, index) => codeOf(reference, index)));
-const deliveriesOf = (written: WrittenShop) => written.store.read.showOrder('main', '7')?.deliveries ?? [];
+  referencesOf(written).flatMap((reference) =>
+    Array.from({ length: count }, (_, index) => codeOf(reference, index)),
+  );
+const deliveriesOf = (written: WrittenShop) =>
+  written.store.read.showOrder('main', '7')?.deliveries ?? [];
 /** The outbox is another one, which knows nothing of posted notes. */
 function forgetPosts(written: WrittenShop): void {
   const database = new SqliteDatabase(written.outbox.path);
@@ -44,7 +57,9 @@ function forgetPosts(written: WrittenShop): void {
 }
 
 const written7 = (stub: WritableWooCommerce) =>
-  stub.calls.filter(({ method }) => method !== 'GET').map(({ method, url }) => `${method} ${url.pathname.slice(21)}`);
+  stub.calls
+    .filter(({ method }) => method !== 'GET')
+    .map(({ method, url }) => `${method} ${url.pathname.slice(21)}`);
 
 describe('a result in an order of WooCommerce', () => {
   it('is not given to the customer of another sale that the shop gave the same id', async () => {
@@ -54,7 +69,9 @@ describe('a result in an order of WooCommerce', () => {
     await written.takeIn(stub.shown(order));
     await written.told();
     expect([written7(stub), stub.shop.mails]).toEqual([[], []]);
-    expect(deliveriesOf(written)).toMatchObject([{ lastError: expect.stringContaining('another sale') }]);
+    expect(deliveriesOf(written)).toMatchObject([
+      { lastError: expect.stringContaining('another sale') },
+    ]);
   });
 
   it('stands in its fields before it is completed, and a private note says so', async () => {
@@ -66,7 +83,9 @@ describe('a result in an order of WooCommerce', () => {
     expect([stub.shop.mails.length, mail?.kind]).toEqual([1, 'completed']);
     expect(mail?.text).toContain(code);
     expect(mail?.text).toContain(second);
-    expect(stub.shop.notesOf('7').map(({ customer_note: isForCustomer }) => isForCustomer)).toEqual([false]);
+    expect(stub.shop.notesOf('7').map(({ customer_note: isForCustomer }) => isForCustomer)).toEqual(
+      [false],
+    );
     expect(stub.shop.notesOf('7')[0]?.note).toContain(
       `Delivered: STEAM-20 × 2 (line 71), ordered as ${referencesOf(written)[0]}`,
     );
@@ -74,18 +93,24 @@ describe('a result in an order of WooCommerce', () => {
     // With its lines, the shop would calculate its total anew.
     expect(stub.calls.filter(({ body }) => body.includes('line_items'))).toEqual([]);
     expect(JSON.stringify([stub.shop.notesOf('7'), written.log])).not.toContain(code);
-    expect(deliveriesOf(written)).toMatchObject([{ sink: 'woocommerce:main', givenUpAt: null, done: true }]);
+    expect(deliveriesOf(written)).toMatchObject([
+      { sink: 'woocommerce:main', givenUpAt: null, done: true },
+    ]);
   });
 
   it('is neither written nor mailed over the result of another worker, which flags the shop', async () => {
     const { stub, written, order } = await shopWith([card('71')], { deliverCodes: 'note' });
-    const lines = [{ line_id: '71', state: 'fulfilled', references: ['os-aaaaaaaaaaaaaaaaaaaaaaaaaa'] }];
+    const lines = [
+      { line_id: '71', state: 'fulfilled', references: ['os-aaaaaaaaaaaaaaaaaaaaaaaaaa'] },
+    ];
     const value = JSON.stringify({ sandbox: true, lines });
     order.body['meta_data'] = [{ id: 1, key: '_order_sync_result', value }];
     await told(written);
     expect([written7(stub), stub.shop.mails]).toEqual([[], []]);
     expect(written.store.read.attention(10).map(({ reason }) => reason)).toContain('other_worker');
-    expect(deliveriesOf(written)).toMatchObject([{ lastError: expect.stringContaining('another worker') }]);
+    expect(deliveriesOf(written)).toMatchObject([
+      { lastError: expect.stringContaining('another worker') },
+    ]);
   });
 
   it('is not written before something was delivered or needs review', async () => {
@@ -124,7 +149,9 @@ describe('a result in an order of WooCommerce', () => {
     await failed.written.buy((lineId) => (lineId === '71' ? 'fulfilled' : 'rejected'));
     await failed.written.told();
     expect(failed.order.body['status']).toBe('processing');
-    expect(failed.stub.shop.notesOf('7')[0]?.note).toContain('Needs review: STEAM-20 × 1 (line 72)');
+    expect(failed.stub.shop.notesOf('7')[0]?.note).toContain(
+      'Needs review: STEAM-20 × 1 (line 72)',
+    );
     expect(failed.stub.shop.notesOf('7')[0]?.note).toContain('rejected: no such product');
 
     const refunded = await shopWith([card('71'), card('72')]);
@@ -155,7 +182,9 @@ describe('a result in an order of WooCommerce', () => {
     const [code = ''] = codesOf(written);
     expect(stub.shop.mails.map(({ kind }) => kind)).toEqual(['note', 'completed']);
     const [mail] = stub.shop.mails;
-    expect(mail?.text).toContain(`<strong>Steam &lt;20&gt; × 1</strong>\nCode: <code>${code}</code>`);
+    expect(mail?.text).toContain(
+      `<strong>Steam &lt;20&gt; × 1</strong>\nCode: <code>${code}</code>`,
+    );
     // Nobody sees the marker, and no second note repeats what the first one says.
     expect(mail?.text).toMatch(/<\/code><!--order-sync:[0-9a-f]{16}-->$/);
     expect([stub.shop.notesOf('7').length, stub.calls.map(({ method }) => method)]).toEqual([
@@ -183,7 +212,9 @@ describe('an order that changed in the shop meanwhile', () => {
     await written.buy();
     await written.start();
     await written.untilLogged('a result could not be delivered', 2);
-    expect(written.logged('a result could not be delivered')[0]?.['err']).toContain('has the status "on-hold"');
+    expect(written.logged('a result could not be delivered')[0]?.['err']).toContain(
+      'has the status "on-hold"',
+    );
     expect(JSON.stringify(order.body)).not.toContain(codesOf(written)[0]);
     expect(stub.shop.notesOf('7').map(({ note }) => note)).toEqual([
       expect.stringMatching(/^Bought, not given: .* because the order is &quot;on-hold&quot;\.$/m),
@@ -198,7 +229,10 @@ describe('an order that changed in the shop meanwhile', () => {
     const cancelled = await shopWith([card('71')]);
     cancelled.order.body['status'] = 'cancelled';
     await told(cancelled.written);
-    expect([cancelled.order.body['status'], cancelled.stub.shop.notesOf('7').length]).toEqual(['cancelled', 1]);
+    expect([cancelled.order.body['status'], cancelled.stub.shop.notesOf('7').length]).toEqual([
+      'cancelled',
+      1,
+    ]);
     expect(Object.keys(cancelled.stub.shop.fieldsOf('7'))).toEqual(['_order_sync_notes']);
 
     const trash = await shopWith([card('71')]);
@@ -226,8 +260,14 @@ describe('an order that changed in the shop meanwhile', () => {
       { id: 2, key: '_order_sync_state', value: 'old' },
     ];
     await written.told();
-    expect(stub.shop.fieldsOf('7')).toMatchObject({ gift_message: 'Hi', _order_sync_state: 'completed' });
-    expect([order.body['status'], '_order_sync_codes' in stub.shop.fieldsOf('7')]).toEqual(['processing', true]);
+    expect(stub.shop.fieldsOf('7')).toMatchObject({
+      gift_message: 'Hi',
+      _order_sync_state: 'completed',
+    });
+    expect([order.body['status'], '_order_sync_codes' in stub.shop.fieldsOf('7')]).toEqual([
+      'processing',
+      true,
+    ]);
   });
 
   it('is completed with the line that a person said to be the one that was bought', async () => {
@@ -247,7 +287,11 @@ describe('an order that changed in the shop meanwhile', () => {
 
 describe('a shop that does not answer as it should', () => {
   it('gets a note once although the answer was lost, also when it posts it late', async () => {
-    for (const fault of [{ kind: 'unanswered' }, { kind: 'late', ms: 150 }, { kind: 'lost' }] as const) {
+    for (const fault of [
+      { kind: 'unanswered' },
+      { kind: 'late', ms: 150 },
+      { kind: 'lost' },
+    ] as const) {
       const { stub, written } = await shopWith([card('71')], { deliverCodes: 'note' }, 150);
       const faulty = new Set<number>();
       stub.answers.faultOf = ({ method, number }) => {
@@ -257,7 +301,11 @@ describe('a shop that does not answer as it should', () => {
       };
       await told(written);
       await stub.answers.settled();
-      expect([fault.kind, stub.shop.notesOf('7').length, stub.shop.mails.length]).toEqual([fault.kind, 1, 2]);
+      expect([fault.kind, stub.shop.notesOf('7').length, stub.shop.mails.length]).toEqual([
+        fault.kind,
+        1,
+        2,
+      ]);
       expect(stub.order('7').body['status']).toBe('completed');
     }
   });
@@ -320,7 +368,9 @@ describe('a shop that does not answer as it should', () => {
     dropping.stub.shop.onUpdated = (order) => void (order.body['meta_data'] = []);
     await told(dropping.written);
     expect(deliveriesOf(dropping.written)).toMatchObject([{ givenUpAt: expect.any(String) }]);
-    expect(JSON.stringify(dropping.written.log)).toContain('the shop did not keep the field _order_sync_');
+    expect(JSON.stringify(dropping.written.log)).toContain(
+      'the shop did not keep the field _order_sync_',
+    );
 
     const counting = await shopWith([card('71')], { lineMeta: true });
     counting.order.body['calculated_total'] = '40.01';

@@ -5,9 +5,10 @@ import type { Reply } from '../../support/shops/shop-order.ts';
 import { send, type ShopCallSeen } from '../read-back/stub-shop.ts';
 
 /**
- * What happens to a call. `refuse`: answered with this, not processed. `lost`: the connection ends before the shop has processed
- * it. `unanswered`: it ends after that. `silent`: it stays open after that, and no answer comes. `late`: it ends at once, and the
- * shop processes the call so many ms later.
+ * What happens to a call. `refuse`: answered with this, not processed. `lost`: the connection ends
+ * before the shop has processed it. `unanswered`: it ends after that. `silent`: it stays open after
+ * that, and no answer comes. `late`: it ends at once, and the shop processes the call so many ms
+ * later.
  */
 export type Fault =
   | { readonly kind: 'none' }

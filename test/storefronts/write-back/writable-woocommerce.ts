@@ -15,7 +15,8 @@ export class WritableWooCommerce extends StubWooCommerce {
 
   protected override answer(call: ShopCallSeen, response: ServerResponse): void {
     const { method, url, body } = call;
-    const [, orderId, notes] = /^\/wp-json\/wc\/v3\/orders\/(\d+)(\/notes)?$/.exec(url.pathname) ?? [];
+    const [, orderId, notes] =
+      /^\/wp-json\/wc\/v3\/orders\/(\d+)(\/notes)?$/.exec(url.pathname) ?? [];
     const isOfOrder = orderId !== undefined && (notes !== undefined || method !== 'GET');
     if (!isOfOrder) {
       const fault = this.answers.faultOf(call);
@@ -23,7 +24,11 @@ export class WritableWooCommerce extends StubWooCommerce {
       return this.answers.answer(call, response, () => ({ status: 200, body: [] }));
     }
     const request = { method, path: url.pathname, body };
-    this.answers.answer(call, response, () => this.shop.answer(request) ?? { status: 404, body: {} });
+    this.answers.answer(
+      call,
+      response,
+      () => this.shop.answer(request) ?? { status: 404, body: {} },
+    );
   }
 
   order(id: string): StubOrder {

@@ -19,7 +19,10 @@ import { numbersAsText } from '../read-back/running-read-back.ts';
 import { shopifyApp, type StubShop, woo } from '../read-back/stub-shop.ts';
 import { restSettings, shopifyShop, wooCommerceShop, writeSkuMap } from '../shop-settings.ts';
 
-/** What becomes of an entry: delivered with so many units (default: all), refused, or left for a person. */
+/**
+ * What becomes of an entry: delivered with so many units (default: all), refused, or left for a
+ * person.
+ */
 export type End = 'fulfilled' | 'rejected' | 'needs_review';
 
 export const wooWriteBack: WooCommerceWriteBack = {
@@ -29,7 +32,11 @@ export const wooWriteBack: WooCommerceWriteBack = {
 };
 
 /** A shop of WooCommerce into which results are written. */
-export function writtenWooShop(url: string, changes: Partial<WooCommerceWriteBack> = {}, totalMs = 60_000): Shop {
+export function writtenWooShop(
+  url: string,
+  changes: Partial<WooCommerceWriteBack> = {},
+  totalMs = 60_000,
+): Shop {
   const rest = { ...restSettings(url), ca: null, consumerKey: woo.key, consumerSecret: woo.secret };
   return wooCommerceShop({
     skuMap: writeSkuMap(),
@@ -39,7 +46,11 @@ export function writtenWooShop(url: string, changes: Partial<WooCommerceWriteBac
 }
 
 /** A shop of Shopify into which results are written. */
-export function writtenShopifyShop(url: string, changes: Partial<ShopifyWriteBack> = {}, totalMs = 60_000): Shop {
+export function writtenShopifyShop(
+  url: string,
+  changes: Partial<ShopifyWriteBack> = {},
+  totalMs = 60_000,
+): Shop {
   const access = { kind: 'token', token: shopifyApp.token } as const;
   const timeouts = { connectMs: 60_000, totalMs };
   return shopifyShop({
@@ -49,7 +60,10 @@ export function writtenShopifyShop(url: string, changes: Partial<ShopifyWriteBac
   });
 }
 
-/** An outbox that takes in the orders of a shop and writes their results into it, as the worker does. */
+/**
+ * An outbox that takes in the orders of a shop and writes their results into it, as the worker
+ * does.
+ */
 export class WrittenShop {
   readonly shop: Shop;
   readonly stub: StubShop;
@@ -94,35 +108,54 @@ export class WrittenShop {
   }
 
   get handler(): ShopHandler {
-    const deps = { store: this.store.storefronts, clock: this.#clock, logger: pino({ level: 'silent' }) };
-    const intake = new StorefrontIntake({ shops: [this.shop], ...deps, onChanged: () => undefined });
+    const deps = {
+      store: this.store.storefronts,
+      clock: this.#clock,
+      logger: pino({ level: 'silent' }),
+    };
+    const intake = new StorefrontIntake({
+      shops: [this.shop],
+      ...deps,
+      onChanged: () => undefined,
+    });
     const handler = intake.handlerFor(this.shop.platform, this.shop.shop);
     if (handler === null) throw new Error('the shop is configured');
     return handler;
   }
 
   /**
-   * Takes in the order as the shop shows it now; `not_read`: as its webhook does. Returns how many lines were
-   * accepted, taken back and flagged.
+   * Takes in the order as the shop shows it now; `not_read`: as its webhook does. Returns how many
+   * lines were accepted, taken back and flagged.
    */
   async takeIn(
     document: unknown,
     refunds: readonly unknown[] | 'not_read' = [],
   ): Promise<readonly [number, number, number]> {
-    const order = { document: numbersAsText(document), isTest: false, topic: 'order.updated', isListed: false };
+    const order = {
+      document: numbersAsText(document),
+      isTest: false,
+      topic: 'order.updated',
+      isListed: false,
+    };
     const taken = await this.handler.take({ ...order, refunds: numbersAsText(refunds) });
     if (taken.kind === 'needs_refunds') return [0, 0, 0];
     if (taken.kind !== 'taken') throw new Error(`the order was not taken in: ${taken.kind}`);
     return [taken.taken.accepted, taken.taken.takenBack, taken.taken.flagged];
   }
 
-  /** Buys what is due. `endOf` says what becomes of an entry; null lets it wait until the next call. */
+  /**
+   * Buys what is due. `endOf` says what becomes of an entry; null lets it wait until the next call.
+   */
   async buy(endOf: (lineId: string) => End | null = () => 'fulfilled'): Promise<void> {
     const { read } = this.store;
     const steps = stepsOf(this.store);
-    const orders = read.listOrders({ limit: 1000 }).map(({ source, orderId }) => read.showOrder(source, orderId));
+    const orders = read
+      .listOrders({ limit: 1000 })
+      .map(({ source, orderId }) => read.showOrder(source, orderId));
     const lines = new Map(
-      orders.flatMap((order) => (order?.entries ?? []).map((entry) => [entry.reference, entry.lineId])),
+      orders.flatMap((order) =>
+        (order?.entries ?? []).map((entry) => [entry.reference, entry.lineId]),
+      ),
     );
     this.#roundMs += 7_200_000;
     for (;;) {
@@ -131,13 +164,21 @@ export class WrittenShop {
       if (attempt === null) return;
       const { entry } = attempt;
       const end = endOf(lines.get(entry.reference) ?? '');
-      await steps.closeAttempt(close(attempt, settlementOf(entry, end, nowMs + this.#roundMs + 3_600_000), { nowMs }));
+      await steps.closeAttempt(
+        close(attempt, settlementOf(entry, end, nowMs + this.#roundMs + 3_600_000), { nowMs }),
+      );
     }
   }
 
   /** An operator says that a line of order 7 is the one that was bought under another id. */
   async decideSame(lineId: string): Promise<void> {
-    const person = { actor: 'test', reason: 'for the test', nowMs: Date.now(), nowMono: 1, bootId: 'boot' };
+    const person = {
+      actor: 'test',
+      reason: 'for the test',
+      nowMs: Date.now(),
+      nowMono: 1,
+      bootId: 'boot',
+    };
     const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
     const order = { action: 'cancel' } as const;
     await this.store.operator.actOnEntry({
@@ -193,7 +234,13 @@ export class WrittenShop {
       retryTimeScale: this.retryTimeScale,
     };
     const sink = new ShopWriteBack(writeBackName(this.shop), { ...deps, shop: () => this.shop });
-    const delivering = { store, clock: this.#clock, random: Math.random, logger: this.#logger, maxIdleDelayMs: 20 };
+    const delivering = {
+      store,
+      clock: this.#clock,
+      random: Math.random,
+      logger: this.#logger,
+      maxIdleDelayMs: 20,
+    };
     const writeBack = new WriteBack(delivering, [sink]);
     this.#run = Object.assign(run, { writeBack });
     await writeBack.start();
@@ -203,7 +250,8 @@ export class WrittenShop {
   async told(): Promise<void> {
     if (this.#run === null) await this.start();
     this.#run?.writeBack.notify();
-    const isDue = async () => (await this.store.results.nextDeliveryAt(writeBackName(this.shop))) !== null;
+    const isDue = async () =>
+      (await this.store.results.nextDeliveryAt(writeBackName(this.shop))) !== null;
     while (await isDue()) {
       if (this.#run?.killed === true) await this.restart();
       await this.#nextLine();
@@ -214,7 +262,10 @@ export class WrittenShop {
   async postponed(): Promise<void> {
     if (this.#run === null) await this.start();
     this.#run?.writeBack.notify();
-    while (((await this.store.results.nextDeliveryAt(writeBackName(this.shop))) ?? Infinity) <= Date.now())
+    while (
+      ((await this.store.results.nextDeliveryAt(writeBackName(this.shop))) ?? Infinity) <=
+      Date.now()
+    )
       await this.#nextLine();
   }
 
@@ -262,8 +313,15 @@ function settlementOf(entry: Entry, end: End | null, laterMs: number): Settlemen
   if (end === 'fulfilled') {
     const units =
       entry.operation === 'gift_card_order'
-        ? Array.from({ length: entry.quantity ?? 1 }, (_, index) => ({ code: codeOf(entry.reference, index) }))
-        : [{ iccid: '8944500102198304826', lpa: `LPA:1$rsp.example.com$${codeOf(entry.reference, 0)}` }];
+        ? Array.from({ length: entry.quantity ?? 1 }, (_, index) => ({
+            code: codeOf(entry.reference, index),
+          }))
+        : [
+            {
+              iccid: '8944500102198304826',
+              lpa: `LPA:1$rsp.example.com$${codeOf(entry.reference, 0)}`,
+            },
+          ];
     return { ...fulfilled, answer: { ...answer, units, reference: entry.reference } };
   }
   const error = { code: 'invalid_variant', message: 'no such product', buffered: false };
@@ -274,4 +332,5 @@ function settlementOf(entry: Entry, end: End | null, laterMs: number): Settlemen
 }
 
 /** The code that an entry delivers: it can be told from those of all others. */
-export const codeOf = (reference: string, index: number): string => `CODE-${reference.slice(-12)}-${index}`;
+export const codeOf = (reference: string, index: number): string =>
+  `CODE-${reference.slice(-12)}-${index}`;

@@ -15,5 +15,9 @@ export function refusal(http: number, code: string, message = `refused: ${code}`
 
 /** The answer of a proxy. */
 export function page(http: number): Answer {
-  return { http, body: `<html><body><h1>HTTP ${http}</h1></body></html>`, headers: { 'content-type': 'text/html' } };
+  return {
+    http,
+    body: `<html><body><h1>HTTP ${http}</h1></body></html>`,
+    headers: { 'content-type': 'text/html' },
+  };
 }

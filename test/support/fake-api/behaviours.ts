@@ -3,10 +3,13 @@ import { refusal, type Answer, type Reply } from './answers.ts';
 import type { OrderCall, SoldOrder } from './ledger.ts';
 
 /**
- * How a product answers an order. `sell` puts the order into the ledger, whatever the answer then is; without it nothing
- * was sold.
+ * How a product answers an order. `sell` puts the order into the ledger, whatever the answer then
+ * is; without it nothing was sold.
  */
-export type Behaviour = (call: OrderCall, sell: (show: SoldOrder['show']) => SoldOrder) => Reply | Promise<Reply>;
+export type Behaviour = (
+  call: OrderCall,
+  sell: (show: SoldOrder['show']) => SoldOrder,
+) => Reply | Promise<Reply>;
 
 const fieldsOf = (order: SoldOrder, status: string): Record<string, unknown> => ({
   number: order.number,
@@ -63,7 +66,10 @@ export const answersWith =
   () =>
     answer;
 
-export const fails = answersWith({ http: 500, body: { error: { code: 'internal', message: 'it broke' } } });
+export const fails = answersWith({
+  http: 500,
+  body: { error: { code: 'internal', message: 'it broke' } },
+});
 export const refuses = (http: number, code: string): Behaviour => answersWith(refusal(http, code));
 /** A success that says nothing about an order. */
 export const saysNothing = (body: unknown): Behaviour => answersWith({ http: 200, body });

@@ -21,7 +21,8 @@ export class CallLog {
   readonly #calls: ApiCall[] = [];
 
   add(call: ApiCall): void {
-    if (this.#calls.length >= mostCalls) throw new Error(`more than ${mostCalls} calls in one test`);
+    if (this.#calls.length >= mostCalls)
+      throw new Error(`more than ${mostCalls} calls in one test`);
     this.#calls.push(call);
   }
 
@@ -40,8 +41,8 @@ export class CallLog {
 }
 
 /**
- * The rate of these calls as a share of the highest that the limit allows: the time that so many calls need at least,
- * by the time that they took.
+ * The rate of these calls as a share of the highest that the limit allows: the time that so many
+ * calls need at least, by the time that they took.
  */
 export function shareOfCeiling(calls: readonly ApiCall[], limit: number, windowMs: number): number {
   const leastMs = Math.floor((calls.length - 1) / limit) * windowMs;

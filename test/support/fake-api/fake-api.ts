@@ -25,12 +25,16 @@ export interface FakeApiOptions {
   readonly balances?: Readonly<Record<string, number>>;
   readonly keys?: readonly string[];
   /** As Spec 8 says, unless a test needs a shorter window. Null: no limit. */
-  readonly limits?: { readonly windowMs: number; readonly requests: number; readonly orders: number } | null;
+  readonly limits?: {
+    readonly windowMs: number;
+    readonly requests: number;
+    readonly orders: number;
+  } | null;
 }
 
 /**
- * What the API as a whole does: `open` works; `disabled` is its 503 `api_disabled`; `page_503` is a proxy's page; `silent`
- * accepts connections and requests, and never answers.
+ * What the API as a whole does: `open` works; `disabled` is its 503 `api_disabled`; `page_503` is a
+ * proxy's page; `silent` accepts connections and requests, and never answers.
  */
 export type Condition = 'open' | 'disabled' | 'page_503' | 'silent';
 
@@ -42,7 +46,10 @@ export const answersLookups: LookupAnswer = (order) =>
 
 export const defaultKey = 'sandbox-key-main';
 const usualLimits = { windowMs: 60_000, requests: 60, orders: 20 };
-const orderPaths: Readonly<Record<string, Family>> = { '/orders': 'gift_card', '/esim/orders': 'esim' };
+const orderPaths: Readonly<Record<string, Family>> = {
+  '/orders': 'gift_card',
+  '/esim/orders': 'esim',
+};
 
 interface KeyWindows {
   readonly requests: SlidingWindow;
@@ -50,8 +57,9 @@ interface KeyWindows {
 }
 
 /**
- * The Wholesale Ordering API as a server of a few hundred lines, written from the specification for these tests and apart
- * from the sandbox. Each product can be sick in its own way, and the whole API can be down in several.
+ * The Wholesale Ordering API as a server of a few hundred lines, written from the specification for
+ * these tests and apart from the sandbox. Each product can be sick in its own way, and the whole
+ * API can be down in several.
  */
 export class FakeApi {
   readonly ledger = new Ledger();
@@ -60,7 +68,10 @@ export class FakeApi {
   lookups: LookupAnswer = answersLookups;
   /** What `GET /products` answers; null: the list of all variants. */
   catalogue: Answer | null = null;
-  /** A gateway before it repeats each order and answers what the second copy got. The API checks balance and stock before the reference. */
+  /**
+   * A gateway before it repeats each order and answers what the second copy got. The API checks
+   * balance and stock before the reference.
+   */
   repeatsOrders = false;
   /** How far its clock is ahead of this machine's, in ms, as the `Date` of its answers shows. */
   clockAheadMs = 0;
@@ -126,7 +137,10 @@ export class FakeApi {
     this.#variants.set(variant, product);
   }
 
-  /** Resolves once it holds, which is asked after each call. Rejects when it does not come true in time. */
+  /**
+   * Resolves once it holds, which is asked after each call. Rejects when it does not come true in
+   * time.
+   */
   async until(holds: () => boolean, timeoutMs = 20_000): Promise<void> {
     const signal = AbortSignal.timeout(timeoutMs);
     while (!holds()) await once(this.#answered, 'call', { signal });
@@ -160,7 +174,9 @@ export class FakeApi {
   ): Reply | Promise<Reply> {
     if (this.condition === 'silent') return 'silence';
     if (this.condition === 'page_503') return page(503);
-    const windows = this.#keys.get(/^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+    const windows = this.#keys.get(
+      /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '',
+    );
     if (windows === undefined) return refusal(401, 'invalid_key');
     if (windows !== null && !isAdmitted(windows, call)) {
       this.limited += 1;
@@ -171,7 +187,10 @@ export class FakeApi {
     const [, orders, key] = /^(.*orders)\/([^/]+)$/.exec(path) ?? [];
     if (call.kind === 'lookup' && orders !== undefined && key !== undefined) {
       const found = this.ledger.find(decodeURIComponent(key));
-      return this.lookups(found?.family === orderPaths[orders] ? found : undefined, decodeURIComponent(key));
+      return this.lookups(
+        found?.family === orderPaths[orders] ? found : undefined,
+        decodeURIComponent(key),
+      );
     }
     const family = orderPaths[path];
     if (call.kind !== 'order' || family === undefined) return refusal(404, 'not_found');
@@ -184,7 +203,10 @@ export class FakeApi {
   }
 
   #allVariants(): Answer {
-    const products = [...this.#variants].map(([variant, { prices = usualPrices }]) => ({ variant, prices }));
+    const products = [...this.#variants].map(([variant, { prices = usualPrices }]) => ({
+      variant,
+      prices,
+    }));
     return { http: 200, body: { products } };
   }
 
@@ -200,7 +222,8 @@ export class FakeApi {
     const replay = sold === undefined ? null : { http: 200, body: sold.show(sold) };
     if (replay !== null && !this.repeatsOrders) return replay;
     const product = (family === 'gift_card' ? this.#variants : this.#plans).get(id);
-    if (product === undefined) return refusal(404, family === 'gift_card' ? 'invalid_variant' : 'invalid_plan');
+    if (product === undefined)
+      return refusal(404, family === 'gift_card' ? 'invalid_variant' : 'invalid_plan');
     const price = (product.prices ?? usualPrices)[currency];
     if (price === undefined) return refusal(422, 'currency_unavailable');
     const left = (): number => (this.balances.get(currency) ?? 0) - price * quantity;
@@ -241,16 +264,34 @@ function kindOf(method: string, path: string): CallKind {
   return method === 'GET' && path === '/products' ? 'products' : 'other';
 }
 
-function callOf(method: string, path: string, body: Readonly<Record<string, unknown>>, atMs: number): ApiCall {
+function callOf(
+  method: string,
+  path: string,
+  body: Readonly<Record<string, unknown>>,
+  atMs: number,
+): ApiCall {
   const kind = kindOf(method, path);
   const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-  const reference = kind === 'lookup' ? decodeURIComponent(path.split('/').at(-1) ?? '') : textOf(body['reference']);
-  return { atMs, kind, reference, product: textOf(body['variant']) ?? textOf(body['plan']), http: null };
+  const reference =
+    kind === 'lookup'
+      ? decodeURIComponent(path.split('/').at(-1) ?? '')
+      : textOf(body['reference']);
+  return {
+    atMs,
+    kind,
+    reference,
+    product: textOf(body['variant']) ?? textOf(body['plan']),
+    http: null,
+  };
 }
 
 function send(response: ServerResponse, { http, body, headers }: Answer, now: Date): void {
   if (response.destroyed) return;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response.writeHead(http, { 'content-type': 'application/json', date: now.toUTCString(), ...headers });
+  response.writeHead(http, {
+    'content-type': 'application/json',
+    date: now.toUTCString(),
+    ...headers,
+  });
   response.end(text);
 }

@@ -13,7 +13,9 @@ export interface OrderCall {
 /** An order that was sold. */
 export interface SoldOrder extends OrderCall {
   readonly number: string;
-  /** What its answer, its replay and its lookup show. A test may change it, for example to deliver. */
+  /**
+   * What its answer, its replay and its lookup show. A test may change it, for example to deliver.
+   */
   show: (order: SoldOrder) => unknown;
 }
 
@@ -32,7 +34,8 @@ export class Ledger {
   }
 
   sell(call: OrderCall, show: SoldOrder['show']): SoldOrder {
-    if (this.#byReference.has(call.reference)) throw new Error(`${call.reference} was sold already`);
+    if (this.#byReference.has(call.reference))
+      throw new Error(`${call.reference} was sold already`);
     const order: SoldOrder = { ...call, number: `N${this.#byReference.size + 1}`, show };
     this.#byReference.set(order.reference, order);
     this.#byNumber.set(order.number, order);
@@ -46,6 +49,9 @@ export class Ledger {
 
   /** How many units of this product were sold. */
   unitsSold(product: string): number {
-    return this.orders.reduce((sum, order) => sum + (order.product === product ? order.quantity : 0), 0);
+    return this.orders.reduce(
+      (sum, order) => sum + (order.product === product ? order.quantity : 0),
+      0,
+    );
   }
 }

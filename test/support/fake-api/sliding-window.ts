@@ -1,4 +1,7 @@
-/** Counts what arrives, as the server of the specification does: at most `limit` in any `windowMs` (Spec 8). */
+/**
+ * Counts what arrives, as the server of the specification does: at most `limit` in any `windowMs`
+ * (Spec 8).
+ */
 export class SlidingWindow {
   readonly #limit: number;
   readonly #windowMs: number;
@@ -9,9 +12,13 @@ export class SlidingWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Whether one more is allowed now. It is not counted before `count`: an order needs a place in two windows. */
+  /**
+   * Whether one more is allowed now. It is not counted before `count`: an order needs a place in
+   * two windows.
+   */
   hasPlace(nowMs: number): boolean {
-    while ((this.#admittedAtMs[0] ?? Number.POSITIVE_INFINITY) <= nowMs - this.#windowMs) this.#admittedAtMs.shift();
+    while ((this.#admittedAtMs[0] ?? Number.POSITIVE_INFINITY) <= nowMs - this.#windowMs)
+      this.#admittedAtMs.shift();
     return this.#admittedAtMs.length < this.#limit;
   }
 

@@ -4,7 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { runHere } from '../../cli/installation.ts';
-import { Installation, projectRoot, type InstallationOptions, type WorkerProcess } from '../worker-process.ts';
+import {
+  Installation,
+  projectRoot,
+  type InstallationOptions,
+  type WorkerProcess,
+} from '../worker-process.ts';
 import { FakeApi, type FakeApiOptions } from './fake-api.ts';
 
 /** One line of an order. */
@@ -20,15 +25,17 @@ interface AskedLine {
 }
 
 /**
- * How much shorter every time of a test is than in production. The window, the in-flight window and the retry delays are
- * shortened alike, so that a test of ten seconds shows what happens in minutes.
+ * How much shorter every time of a test is than in production. The window, the in-flight window and
+ * the retry delays are shortened alike, so that a test of ten seconds shows what happens in
+ * minutes.
  */
 export const timeScale = 1 / 60;
 
 /** The limits of Spec 8 in a window of one second, for the worker and for the API. */
 export const shortWindow = { windowMs: 1000, requests: 60, orders: 20 };
 
-const offsetFile = (installation: Installation): string => join(installation.folder, 'clock-offset');
+const offsetFile = (installation: Installation): string =>
+  join(installation.folder, 'clock-offset');
 
 /** The command that runs a worker whose wall clock a test can set. */
 function steppedClock(installation: Installation, offsetMs: number): readonly string[] {
@@ -71,7 +78,9 @@ export class WorkerWithFakeApi {
       await installation.close();
       await api.close();
     });
-    const worker = installation.start(clockOffsetMs === undefined ? [] : steppedClock(installation, clockOffsetMs));
+    const worker = installation.start(
+      clockOffsetMs === undefined ? [] : steppedClock(installation, clockOffsetMs),
+    );
     await worker.started();
     return new WorkerWithFakeApi(api, installation, worker);
   }
@@ -87,7 +96,8 @@ export class WorkerWithFakeApi {
   /** Hands over orders of one line each, named `<name>-<number>`. */
   order(name: string, count: number, line: AskedLine): void {
     const { variant, plan, quantity = 1, currency = 'USD', fallback, partial, notAfter } = line;
-    const product = plan === undefined ? { type: 'gift_card_order', variant } : { type: 'esim_order', plan };
+    const product =
+      plan === undefined ? { type: 'gift_card_order', variant } : { type: 'esim_order', plan };
     const rules = {
       ...(fallback === undefined ? {} : { fallback_currency: fallback }),
       ...(partial ? { partial } : {}),
@@ -122,14 +132,19 @@ export class WorkerWithFakeApi {
 
   /** The reference of an order of one line. */
   referenceOf(orderId: string): string {
-    const rows = this.installation.query<{ order_id: string; reference: string }>('SELECT * FROM outbox');
+    const rows = this.installation.query<{ order_id: string; reference: string }>(
+      'SELECT * FROM outbox',
+    );
     return rows.find((row) => row.order_id === orderId)?.reference ?? '';
   }
 
   /** Runs a command of the command line and reads its JSON. */
   async ask(...argv: string[]): Promise<string> {
     const { configFile } = this.installation;
-    const { stdout } = await runHere([...argv, '--json', '--config', configFile], new SystemClock());
+    const { stdout } = await runHere(
+      [...argv, '--json', '--config', configFile],
+      new SystemClock(),
+    );
     return stdout;
   }
 
@@ -142,11 +157,16 @@ export class WorkerWithFakeApi {
 
   /** The scopes that `queue status` shows as paused, with their reasons, as `scope: reason`. */
   async pauses(): Promise<readonly string[]> {
-    const { pauses }: { pauses: { scope: string; reason: string }[] } = JSON.parse(await this.ask('queue', 'status'));
+    const { pauses }: { pauses: { scope: string; reason: string }[] } = JSON.parse(
+      await this.ask('queue', 'status'),
+    );
     return pauses.map(({ scope, reason }) => `${scope}: ${reason}`).toSorted();
   }
 
-  /** Resolves once it holds. Rejects, with the state of the outbox, when it does not come true in time. */
+  /**
+   * Resolves once it holds. Rejects, with the state of the outbox, when it does not come true in
+   * time.
+   */
   async until(holds: () => boolean | Promise<boolean>, timeoutMs = 55_000): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     while (!(await holds())) {
@@ -163,7 +183,10 @@ export class WorkerWithFakeApi {
   /** Resolves once this scope is paused, and for this reason if one is given. */
   untilPaused(scope: string, reason = '', timeoutMs?: number): Promise<void> {
     const start = `${scope}: ${reason}`;
-    return this.until(async () => (await this.pauses()).some((pause) => pause.startsWith(start)), timeoutMs);
+    return this.until(
+      async () => (await this.pauses()).some((pause) => pause.startsWith(start)),
+      timeoutMs,
+    );
   }
 
   /** What a person would look at first. */
@@ -173,7 +196,9 @@ export class WorkerWithFakeApi {
       states: installation.query(
         "SELECT substr(order_id, 1, instr(order_id, '-') - 1) AS name, state, count(*) AS n FROM outbox GROUP BY 1, 2",
       ),
-      outcomes: installation.query('SELECT purpose, outcome, count(*) AS n FROM attempt_log GROUP BY purpose, outcome'),
+      outcomes: installation.query(
+        'SELECT purpose, outcome, count(*) AS n FROM attempt_log GROUP BY purpose, outcome',
+      ),
       pauses: await this.pauses(),
       calls: this.api.log.all.length,
       stderr: this.worker.stderr,

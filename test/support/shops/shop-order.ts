@@ -22,9 +22,13 @@ export interface ShopRequest {
   readonly body: string;
 }
 
-/** JSON with ids as numbers, however large: `"id":"820982911946154508"` becomes a number in the text. */
+/**
+ * JSON with ids as numbers, however large: `"id":"820982911946154508"` becomes a number in the
+ * text.
+ */
 export function withNumericIds(value: unknown): string {
   return JSON.stringify(value).replace(/"(id|line_item_id)":"(\d+)"/g, '"$1":$2');
 }
 
-export const listIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value : []);
+export const listIn = (value: unknown): Record<string, unknown>[] =>
+  Array.isArray(value) ? value : [];

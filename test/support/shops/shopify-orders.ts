@@ -27,12 +27,21 @@ interface Asked {
     readonly id?: string;
     readonly after?: string | null;
     readonly tags?: readonly string[];
-    readonly metafields?: readonly { ownerId: string; namespace: string; key: string; type: string; value: string }[];
+    readonly metafields?: readonly {
+      ownerId: string;
+      namespace: string;
+      key: string;
+      type: string;
+      value: string;
+    }[];
     readonly fulfillment?: {
       readonly notifyCustomer?: boolean;
       readonly lineItemsByFulfillmentOrder: readonly {
         readonly fulfillmentOrderId: string;
-        readonly fulfillmentOrderLineItems?: readonly { readonly id: string; readonly quantity: number }[];
+        readonly fulfillmentOrderLineItems?: readonly {
+          readonly id: string;
+          readonly quantity: number;
+        }[];
       }[];
     };
   };
@@ -41,9 +50,10 @@ interface Asked {
 const numberIn = (gid: string): string => gid.slice(gid.lastIndexOf('/') + 1);
 
 /**
- * The orders of a Shopify shop, written by the GraphQL Admin API, as it is documented: errors come with the status 200,
- * an empty list of lines fulfils a whole fulfilment order, no more than what remains can be fulfilled, each fulfilment is
- * one of its own, metafields and tags are set, and calls cost points.
+ * The orders of a Shopify shop, written by the GraphQL Admin API, as it is documented: errors come
+ * with the status 200, an empty list of lines fulfils a whole fulfilment order, no more than what
+ * remains can be fulfilled, each fulfilment is one of its own, metafields and tags are set, and
+ * calls cost points.
  */
 export class ShopifyOrders {
   readonly fulfilments: Fulfilment[] = [];
@@ -65,11 +75,18 @@ export class ShopifyOrders {
   }
 
   /** The shop makes one fulfilment order of an order, or several: the ids of the lines of each. */
-  fulfilFrom(orderId: string, ...places: readonly (readonly { lineId: string; quantity: number }[])[]): void {
+  fulfilFrom(
+    orderId: string,
+    ...places: readonly (readonly { lineId: string; quantity: number }[])[]
+  ): void {
     for (const [place, lines] of places.entries()) {
       const id = `gid://shopify/FulfillmentOrder/${orderId}${place}`;
       const items = lines.map(({ lineId, quantity }) => {
-        return { id: `gid://shopify/FulfillmentOrderLineItem/${lineId}${place}9`, lineId, remaining: quantity };
+        return {
+          id: `gid://shopify/FulfillmentOrderLineItem/${lineId}${place}9`,
+          lineId,
+          remaining: quantity,
+        };
       });
       this.fulfilmentOrders.push({ id, orderId, status: 'OPEN', lines: items });
     }
@@ -78,7 +95,11 @@ export class ShopifyOrders {
   /** One piece more of a line is to be fulfilled: its order was edited. */
   raise(orderId: string, lineId: string): void {
     const id = `gid://shopify/FulfillmentOrder/${orderId}8`;
-    const added = { id: `gid://shopify/FulfillmentOrderLineItem/${lineId}89`, lineId, remaining: 1 };
+    const added = {
+      id: `gid://shopify/FulfillmentOrderLineItem/${lineId}89`,
+      lineId,
+      remaining: 1,
+    };
     this.fulfilmentOrders.push({ id, orderId, status: 'OPEN', lines: [added] });
   }
 
@@ -101,7 +122,11 @@ export class ShopifyOrders {
         return ok({ data: { order: this.#shownOrder(asked) } });
       case 'MoreLines':
         return ok({
-          data: { fulfillmentOrder: { lineItems: this.#pageOf(this.#fulfilmentOrder(asked.variables.id), asked) } },
+          data: {
+            fulfillmentOrder: {
+              lineItems: this.#pageOf(this.#fulfilmentOrder(asked.variables.id), asked),
+            },
+          },
         });
       case 'SetMetafields':
         return this.#setMetafields(asked);
@@ -116,25 +141,40 @@ export class ShopifyOrders {
   }
 
   #throttled(): Reply {
-    const throttleStatus = { maximumAvailable: 1000, currentlyAvailable: this.points, restoreRate: 1000 };
+    const throttleStatus = {
+      maximumAvailable: 1000,
+      currentlyAvailable: this.points,
+      restoreRate: 1000,
+    };
     this.points = null;
     const extensions = { cost: { requestedQueryCost: 60, actualQueryCost: null, throttleStatus } };
-    return ok({ errors: [{ message: 'Throttled', extensions: { code: 'THROTTLED' } }], extensions });
+    return ok({
+      errors: [{ message: 'Throttled', extensions: { code: 'THROTTLED' } }],
+      extensions,
+    });
   }
 
   #shownOrder({ query, variables }: Asked): unknown {
     const orderId = numberIn(variables.id ?? '');
-    if (!query.includes('namespace: "$app:order_sync"')) throw new Error('our namespace is asked for');
+    if (!query.includes('namespace: "$app:order_sync"'))
+      throw new Error('our namespace is asked for');
     const all = this.fulfilmentOrders.filter((one) => one.orderId === orderId);
-    const start = variables.after === null || variables.after === undefined ? 0 : Number(variables.after);
+    const start =
+      variables.after === null || variables.after === undefined ? 0 : Number(variables.after);
     const page = all.slice(start, start + this.pageSize);
     const end = start + page.length;
     return {
       tags: this.tags.get(orderId) ?? [],
-      metafields: { nodes: [...(this.metafields.get(orderId) ?? [])].map(([key, value]) => ({ key, value })) },
+      metafields: {
+        nodes: [...(this.metafields.get(orderId) ?? [])].map(([key, value]) => ({ key, value })),
+      },
       fulfillmentOrders: {
         pageInfo: { hasNextPage: end < all.length, endCursor: String(end) },
-        nodes: page.map((one) => ({ id: one.id, status: one.status, lineItems: this.#pageOf(one, null) })),
+        nodes: page.map((one) => ({
+          id: one.id,
+          status: one.status,
+          lineItems: this.#pageOf(one, null),
+        })),
       },
     };
   }
@@ -146,14 +186,19 @@ export class ShopifyOrders {
     return {
       pageInfo: { hasNextPage: end < lines.length, endCursor: String(end) },
       nodes: page.map(({ id, lineId, remaining }) => {
-        return { id, remainingQuantity: remaining, lineItem: { id: `gid://shopify/LineItem/${lineId}` } };
+        return {
+          id,
+          remainingQuantity: remaining,
+          lineItem: { id: `gid://shopify/LineItem/${lineId}` },
+        };
       }),
     };
   }
 
   #setMetafields({ variables }: Asked): Reply {
     for (const { ownerId, namespace, key, type, value } of variables.metafields ?? []) {
-      if (namespace !== '$app:order_sync') return refused('metafieldsSet', 'Namespace is not yours');
+      if (namespace !== '$app:order_sync')
+        return refused('metafieldsSet', 'Namespace is not yours');
       const orderId = numberIn(ownerId);
       const fields = this.metafields.get(orderId) ?? new Map<string, string>();
       // The shop writes JSON in its own form.
@@ -166,7 +211,8 @@ export class ShopifyOrders {
   }
 
   #fulfil({ variables }: Asked): Reply {
-    const { notifyCustomer = false, lineItemsByFulfillmentOrder: parts = [] } = variables.fulfillment ?? {};
+    const { notifyCustomer = false, lineItemsByFulfillmentOrder: parts = [] } =
+      variables.fulfillment ?? {};
     const [part] = parts;
     if (part === undefined || parts.length !== 1)
       return refused('fulfillmentCreate', 'One fulfilment order is expected');
@@ -178,10 +224,23 @@ export class ShopifyOrders {
       );
     }
     const asked = part.fulfillmentOrderLineItems ?? [];
-    const wanted = asked.length === 0 ? one.lines.map(({ id, remaining }) => ({ id, quantity: remaining })) : asked;
-    const lines = wanted.map(({ id, quantity }) => ({ line: one.lines.find((line) => line.id === id), quantity }));
-    if (lines.some(({ line, quantity }) => line === undefined || quantity < 1 || quantity > line.remaining)) {
-      return refused('fulfillmentCreate', 'Invalid fulfillment order line item quantity requested.');
+    const wanted =
+      asked.length === 0
+        ? one.lines.map(({ id, remaining }) => ({ id, quantity: remaining }))
+        : asked;
+    const lines = wanted.map(({ id, quantity }) => ({
+      line: one.lines.find((line) => line.id === id),
+      quantity,
+    }));
+    if (
+      lines.some(
+        ({ line, quantity }) => line === undefined || quantity < 1 || quantity > line.remaining,
+      )
+    ) {
+      return refused(
+        'fulfillmentCreate',
+        'Invalid fulfillment order line item quantity requested.',
+      );
     }
     const fulfilled = lines.flatMap(({ line, quantity }) =>
       line === undefined ? [] : [{ lineId: line.lineId, quantity }],
@@ -189,13 +248,20 @@ export class ShopifyOrders {
     for (const { line, quantity } of lines) if (line !== undefined) line.remaining -= quantity;
     one.status = one.lines.every(({ remaining }) => remaining === 0) ? 'CLOSED' : 'IN_PROGRESS';
     const metafields = JSON.stringify([...(this.metafields.get(one.orderId) ?? [])]);
-    this.fulfilments.push({ orderId: one.orderId, lines: fulfilled, notified: notifyCustomer, metafields });
+    this.fulfilments.push({
+      orderId: one.orderId,
+      lines: fulfilled,
+      notified: notifyCustomer,
+      metafields,
+    });
     return this.#changed(one.orderId, 'fulfillmentCreate');
   }
 
   #changeTags({ variables }: Asked, isAdded: boolean): Reply {
     const orderId = numberIn(variables.id ?? '');
-    const before = (this.tags.get(orderId) ?? []).filter((tag) => !(variables.tags ?? []).includes(tag));
+    const before = (this.tags.get(orderId) ?? []).filter(
+      (tag) => !(variables.tags ?? []).includes(tag),
+    );
     this.tags.set(orderId, isAdded ? [...before, ...(variables.tags ?? [])] : before);
     return this.#changed(orderId, isAdded ? 'tagsAdd' : 'tagsRemove');
   }

@@ -8,7 +8,10 @@ interface SignedCall {
 
 /** RFC 3986, as `rawurlencode` of PHP. */
 const raw = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 
 /** As `WC_REST_Authentication::parse_header`. */
 function fieldsOf(authorization: string): Map<string, string> {
@@ -17,9 +20,10 @@ function fieldsOf(authorization: string): Map<string, string> {
 }
 
 /**
- * The keys of a WooCommerce shop, as its `WC_REST_Authentication` checks them: Basic only over TLS, else OAuth 1.0a whose signature
- * covers method, address and query, with a nonce that was not used. The shop also refuses a time that differs by 15 minutes: http is
- * for a shop on the same machine, and tests set only one of the two clocks.
+ * The keys of a WooCommerce shop, as its `WC_REST_Authentication` checks them: Basic only over TLS,
+ * else OAuth 1.0a whose signature covers method, address and query, with a nonce that was not used.
+ * The shop also refuses a time that differs by 15 minutes: http is for a shop on the same machine,
+ * and tests set only one of the two clocks.
  */
 export class WooCommerceKeys {
   readonly #key: string;
@@ -43,7 +47,8 @@ export class WooCommerceKeys {
     fields.delete('oauth_signature');
     if (fields.get('oauth_consumer_key') !== this.#key) return 'Consumer key is invalid.';
     const query = [...url.searchParams, ...fields].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    // As the shop does it: each name and value is encoded, then each pair anew, and the signs between the pairs are `%26`.
+    // As the shop does it: each name and value is encoded, then each pair anew, and the signs
+    // between the pairs are `%26`.
     const joined = query.map(([name, value]) => raw(`${raw(name)}=${raw(value)}`)).join('%26');
     const signed = `${method}&${raw(url.origin + url.pathname)}&${joined}`;
     const own = createHmac('sha256', `${this.#secret}&`).update(signed).digest('base64');

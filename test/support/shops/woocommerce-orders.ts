@@ -1,5 +1,11 @@
 import { parseExactJson } from '../../../src/core/exact-json.ts';
-import { listIn, type Reply, type ShopRequest, type StubOrder, withNumericIds } from './shop-order.ts';
+import {
+  listIn,
+  type Reply,
+  type ShopRequest,
+  type StubOrder,
+  withNumericIds,
+} from './shop-order.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -16,22 +22,32 @@ interface Mail {
   readonly text: string;
 }
 
-/** A longer note is mailed and not kept; one with a character of four bytes, too, where the tables of the shop are old. */
+/**
+ * A longer note is mailed and not kept; one with a character of four bytes, too, where the tables
+ * of the shop are old.
+ */
 const mostNoteBytes = 65_535;
 const fourBytes = /[\u{10000}-\u{10ffff}]/u;
 
 /** As the shop's controllers refuse calls of an order that is not there. */
 const absent = (method: string, part: string | undefined): Reply => {
   if (method === 'POST') return error(404, 'woocommerce_rest_order_invalid_id');
-  return error(method === 'PUT' && part === undefined ? 400 : 404, 'woocommerce_rest_shop_order_invalid_id');
+  return error(
+    method === 'PUT' && part === undefined ? 400 : 404,
+    'woocommerce_rest_shop_order_invalid_id',
+  );
 };
 
-const error = (status: number, code: string): Reply => ({ status, body: { code, message: code, data: { status } } });
+const error = (status: number, code: string): Reply => ({
+  status,
+  body: { code, message: code, data: { status } },
+});
 
 /**
- * The orders of a WooCommerce shop and what can be written into them, as its controllers do it: fields are set by their key, a line
- * without an id is added, fields of lines make it calculate the total anew, each post adds a note, notes have no pages, and the
- * status `completed` sends a mail at once.
+ * The orders of a WooCommerce shop and what can be written into them, as its controllers do it:
+ * fields are set by their key, a line without an id is added, fields of lines make it calculate the
+ * total anew, each post adds a note, notes have no pages, and the status `completed` sends a mail
+ * at once.
  */
 export class WooCommerceOrders {
   readonly notes = new Map<string, Note[]>();
@@ -50,7 +66,11 @@ export class WooCommerceOrders {
   #lastId = 900_000;
 
   /** @param shown the order as the shop's API shows it */
-  constructor(orders: readonly StubOrder[], nowMs: () => number, shown: (order: StubOrder) => Fields) {
+  constructor(
+    orders: readonly StubOrder[],
+    nowMs: () => number,
+    shown: (order: StubOrder) => Fields,
+  ) {
     this.#orders = orders;
     this.#nowMs = nowMs;
     this.#shown = shown;
@@ -65,8 +85,13 @@ export class WooCommerceOrders {
   /** The values of the fields of an order, and of one of its lines. */
   fieldsOf(orderId: string, lineId?: string): Readonly<Record<string, unknown>> {
     const { body } = this.order(orderId);
-    const owner = lineId === undefined ? body : listIn(body['line_items']).find(({ id }) => String(id) === lineId);
-    return Object.fromEntries(listIn(owner?.['meta_data']).map(({ key, value }) => [String(key), value]));
+    const owner =
+      lineId === undefined
+        ? body
+        : listIn(body['line_items']).find(({ id }) => String(id) === lineId);
+    return Object.fromEntries(
+      listIn(owner?.['meta_data']).map(({ key, value }) => [String(key), value]),
+    );
   }
 
   notesOf(orderId: string): readonly Note[] {
@@ -75,13 +100,18 @@ export class WooCommerceOrders {
 
   /** A call of one order, of its notes or of its refunds; null: any other call. */
   answer({ method, path, body }: ShopRequest): Reply | null {
-    const [, orderId, part] = /^\/wp-json\/wc\/v3\/orders\/(\d+)(?:\/(notes|refunds))?(?:\?|$)/.exec(path) ?? [];
+    const [, orderId, part] =
+      /^\/wp-json\/wc\/v3\/orders\/(\d+)(?:\/(notes|refunds))?(?:\?|$)/.exec(path) ?? [];
     if (orderId === undefined) return null;
     const order = this.#orders.find(({ id }) => id === orderId);
     if (order === undefined) return absent(method, part);
-    if (method === 'GET' && part === 'notes') return { status: 200, body: this.notesOf(orderId).toReversed() };
+    if (method === 'GET' && part === 'notes')
+      return { status: 200, body: this.notesOf(orderId).toReversed() };
     if (method === 'GET')
-      return { status: 200, body: withNumericIds(part === 'refunds' ? order.refunds : this.#shown(order)) };
+      return {
+        status: 200,
+        body: withNumericIds(part === 'refunds' ? order.refunds : this.#shown(order)),
+      };
     if (this.permission === 'read') return error(401, 'woocommerce_rest_authentication_error');
     const asked = fieldsOf(parseExactJson(body));
     return part === 'notes' ? this.#addNote(orderId, asked) : this.#update(order, asked);
@@ -108,7 +138,13 @@ export class WooCommerceOrders {
     for (const item of listIn(asked['line_items'])) {
       const line = lines.find(({ id }) => String(id) === item['id']);
       if (item['id'] === undefined) {
-        const added = { id: String(this.#nextId()), sku: 'STEAM-20', quantity: 1, meta_data: [], ...item };
+        const added = {
+          id: String(this.#nextId()),
+          sku: 'STEAM-20',
+          quantity: 1,
+          meta_data: [],
+          ...item,
+        };
         lines.push(added);
         this.addedLines.push(added.id);
       } else if (line === undefined) return error(400, 'woocommerce_rest_invalid_item_id');
@@ -119,7 +155,8 @@ export class WooCommerceOrders {
     const { status } = asked;
     const isCompleted = status === 'completed' && order.body['status'] !== 'completed';
     if (typeof status === 'string') order.body['status'] = status;
-    // The shop's times are whole seconds, and it changes an order in the second in which it is asked.
+    // The shop's times are whole seconds, and it changes an order in the second in which it is
+    // asked.
     order.modifiedMs = Math.max(order.modifiedMs, Math.floor(this.#nowMs() / 1000) * 1000);
     if (isCompleted) {
       const shown = JSON.stringify([order.body, this.notesOf(order.id)]);

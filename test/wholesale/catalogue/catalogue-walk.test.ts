@@ -1,6 +1,10 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { wireSchema, type WireOverrides } from '../../../src/wholesale/connector/wire.ts';
-import { type ItemReader, readPlan, readProduct } from '../../../src/wholesale/catalogue/catalogue-item.ts';
+import {
+  type ItemReader,
+  readPlan,
+  readProduct,
+} from '../../../src/wholesale/catalogue/catalogue-item.ts';
 import { readCataloguePage } from '../../../src/wholesale/catalogue/catalogue-walk.ts';
 import { parseExactJson } from '../../../src/core/exact-json.ts';
 import { clientOf, keyValue } from '../api-calls.ts';
@@ -8,19 +12,25 @@ import { httpAnswer, RawServer } from '../transport/raw-server.ts';
 
 type Paging = NonNullable<NonNullable<WireOverrides['catalogue']>['paging']>;
 
-/** Reads the whole list from a server that answers by path. Returns the keys, the requested paths and `incomplete`. */
+/**
+ * Reads the whole list from a server that answers by path. Returns the keys, the requested paths
+ * and `incomplete`.
+ */
 async function walkOver(answerTo: (path: string) => string, paging: Paging) {
   const server = await RawServer.start((socket, request) => {
     socket.write(httpAnswer(200, answerTo(request.split(' ')[1] ?? '')));
   });
   onTestFinished(async () => server.close());
-  const client = clientOf(`${server.url}/v1`, { wire: wireSchema.parse({ catalogue: { paging } }) });
+  const client = clientOf(`${server.url}/v1`, {
+    wire: wireSchema.parse({ catalogue: { paging } }),
+  });
   onTestFinished(async () => client.close());
   const walk = client.products();
   const keys: string[] = [];
   while (!walk.done) {
     const step = await walk.read({ keyValue });
-    if (step.kind === 'failed') return { keys, failed: step.outcome.row, incomplete: walk.incomplete, paths: [] };
+    if (step.kind === 'failed')
+      return { keys, failed: step.outcome.row, incomplete: walk.incomplete, paths: [] };
     keys.push(...step.items.map((product) => product.variant));
   }
   const paths = server.requests.map((request) => request.split(' ')[1] ?? '');
@@ -54,7 +64,9 @@ describe('a catalogue is read', () => {
   });
 
   it('up to the last page that the answer names', async () => {
-    const walk = await walkOver((path) => list([`p${pageOf(path)}`], { meta: { last_page: 2 } }), { mode: 'page' });
+    const walk = await walkOver((path) => list([`p${pageOf(path)}`], { meta: { last_page: 2 } }), {
+      mode: 'page',
+    });
     expect(walk).toMatchObject({ keys: ['p1', 'p2'], incomplete: null });
     expect(walk.paths).toHaveLength(2);
   });
@@ -66,35 +78,53 @@ describe('a catalogue is read', () => {
   });
 
   it('up to the limit of pages, and is called incomplete', async () => {
-    const walk = await walkOver((path) => list([`p${pageOf(path)}`]), { mode: 'page', max_pages: 3 });
+    const walk = await walkOver((path) => list([`p${pageOf(path)}`]), {
+      mode: 'page',
+      max_pages: 3,
+    });
     expect(walk.keys).toEqual(['p1', 'p2', 'p3']);
     expect(walk.incomplete).toContain('3 pages');
   });
 
   it('by the address or the token of the next page in each answer', async () => {
     const byAddress = await walkOver(
-      (path) => (path.includes('after') ? list(['b']) : list(['a'], { links: { next: '/v1/products?after=a%20b' } })),
+      (path) =>
+        path.includes('after')
+          ? list(['b'])
+          : list(['a'], { links: { next: '/v1/products?after=a%20b' } }),
       { mode: 'next' },
     );
-    expect(byAddress).toMatchObject({ keys: ['a', 'b'], paths: ['/v1/products', '/v1/products?after=a%20b'] });
+    expect(byAddress).toMatchObject({
+      keys: ['a', 'b'],
+      paths: ['/v1/products', '/v1/products?after=a%20b'],
+    });
     const byToken = await walkOver(
-      (path) => (path.includes('cursor') ? list(['b'], { next: null }) : list(['a'], { next: 'x/y=' })),
+      (path) =>
+        path.includes('cursor') ? list(['b'], { next: null }) : list(['a'], { next: 'x/y=' }),
       { mode: 'next' },
     );
-    expect(byToken).toMatchObject({ keys: ['a', 'b'], paths: ['/v1/products', '/v1/products?cursor=x%2Fy%3D'] });
+    expect(byToken).toMatchObject({
+      keys: ['a', 'b'],
+      paths: ['/v1/products', '/v1/products?cursor=x%2Fy%3D'],
+    });
   });
 
-  it.each(['https://evil.example/v1/products', '//evil.example/v1/products', '/admin/products', '/v1/../admin'])(
-    'never beyond the base address: %s',
-    async (next) => {
-      const walk = await walkOver(() => list(['a'], { next }), { mode: 'next' });
-      expect(walk).toMatchObject({ keys: ['a'], paths: ['/v1/products'] });
-      expect(walk.incomplete).toContain('outside');
-    },
-  );
+  it.each([
+    'https://evil.example/v1/products',
+    '//evil.example/v1/products',
+    '/admin/products',
+    '/v1/../admin',
+  ])('never beyond the base address: %s', async (next) => {
+    const walk = await walkOver(() => list(['a'], { next }), { mode: 'next' });
+    expect(walk).toMatchObject({ keys: ['a'], paths: ['/v1/products'] });
+    expect(walk.incomplete).toContain('outside');
+  });
 
   it('as a failed step when the answer has no list', async () => {
-    expect(await walkOver(() => '{"ok":true}', {})).toMatchObject({ keys: [], failed: 'unreadable_success' });
+    expect(await walkOver(() => '{"ok":true}', {})).toMatchObject({
+      keys: [],
+      failed: 'unreadable_success',
+    });
   });
 });
 
@@ -121,7 +151,12 @@ describe('an item of the catalogue', () => {
   });
 
   it('is not sellable when it is sold on the website only', () => {
-    expect(product('{"id":"a"}')).toEqual({ variant: 'a', sellable: true, maxQuantity: null, currencies: [] });
+    expect(product('{"id":"a"}')).toEqual({
+      variant: 'a',
+      sellable: true,
+      maxQuantity: null,
+      currencies: [],
+    });
     expect(product('{"id":"a","website_only":true}')?.sellable).toBe(false);
     expect(product('{"id":"a","api_sellable":false}')?.sellable).toBe(false);
   });

@@ -23,7 +23,9 @@ describe('an answer that is kept', () => {
         note: 'Hi 5',
       },
       variant: 'steam-10',
-      codes: [{ code, pin: '4711', type: 'text', status: 'pending', redeem: 'https://shop.example/x1' }],
+      codes: [
+        { code, pin: '4711', type: 'text', status: 'pending', redeem: 'https://shop.example/x1' },
+      ],
     };
     expect(JSON.parse(masked(body))).toEqual({
       order: {
@@ -36,7 +38,13 @@ describe('an answer that is kept', () => {
       },
       variant: 'steam-10',
       codes: [
-        { code: 'AAAA-9AA9-AAAA', pin: '9999', type: 'AAAA', status: 'pending', redeem: 'https://AAAA.AAAAAAA/A9' },
+        {
+          code: 'AAAA-9AA9-AAAA',
+          pin: '9999',
+          type: 'AAAA',
+          status: 'pending',
+          redeem: 'https://AAAA.AAAAAAA/A9',
+        },
       ],
     });
   });
@@ -74,7 +82,10 @@ describe('an answer that is kept', () => {
     (unit) => ({ number: '1', codes: [unit] }),
     (unit) => ({ number: '1', codes: { [unit]: { pin: unit } } }),
     (unit) => ({
-      data: { id: '1', items: [{ id: unit, status: unit, number: unit, deliveries: [{ secret: unit }] }] },
+      data: {
+        id: '1',
+        items: [{ id: unit, status: unit, number: unit, deliveries: [{ secret: unit }] }],
+      },
     }),
     (unit) => ({ data: [{ attributes: { units: [{ value: { inner: `Your code: ${unit}` } }] } }] }),
     (unit) => ({ order: { esim: { activation: { code: unit } } } }),
@@ -93,5 +104,10 @@ describe('an answer that is kept', () => {
   it('is not kept when it is longer than 32 KiB', () => {
     expect(maskedAnswer({ codes: Array.from({ length: 9000 }, () => 'abc') }, part)).toBeNull();
   });
-  const part = { family: 'gift_card', wire: readWire(undefined).answer, order: {}, known: [] } as const;
+  const part = {
+    family: 'gift_card',
+    wire: readWire(undefined).answer,
+    order: {},
+    known: [],
+  } as const;
 });

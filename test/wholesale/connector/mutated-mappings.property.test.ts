@@ -30,7 +30,12 @@ const cards: readonly Unit[] = [
 ];
 const [smdp, matching] = ['rsp.example.com', 'MTCH-9931-XZ'];
 const esims: readonly Unit[] = [
-  { iccid: '8944000000000099318', lpa: `LPA:1$${smdp}$${matching}`, smdp_address: smdp, matching_id: matching },
+  {
+    iccid: '8944000000000099318',
+    lpa: `LPA:1$${smdp}$${matching}`,
+    smdp_address: smdp,
+    matching_id: matching,
+  },
 ];
 
 const apis: Readonly<Record<string, Api>> = {
@@ -57,9 +62,19 @@ ignored: [batch, plan_code]`,
       data: { type: 'order', id: `N-${String(number)}`, attributes: { ...order, total: '18.90' } },
     }),
     card: ({ code, pin }, index) => {
-      return { voucher_code: code, security_no: pin, batch: `B-22${index}`, valid_until: '2027-01-31' };
+      return {
+        voucher_code: code,
+        security_no: pin,
+        batch: `B-22${index}`,
+        valid_until: '2027-01-31',
+      };
     },
-    esim: ({ iccid, lpa }) => ({ iccid, activation: { code: lpa }, plan_code: 'FR-7', valid_until: '2027-01-31' }),
+    esim: ({ iccid, lpa }) => ({
+      iccid,
+      activation: { code: lpa },
+      plan_code: 'FR-7',
+      valid_until: '2027-01-31',
+    }),
   },
   'an order of other names, with amounts in cents': {
     mapping: `
@@ -79,7 +94,17 @@ answer:
   esims: { lists: [], single: [sim], iccid: [iccid], smdp_address: [smdp], matching_id: [matching] }`,
     product: { gift_card_order: 'sku', esim_order: 'bundle' },
     lookup: (reference) => `/orders?reference=${reference}`,
-    show: ({ number, reference, currency, codes, esims: [sim] = [], status }: Json & { esims?: unknown[] }, how) => {
+    show: (
+      {
+        number,
+        reference,
+        currency,
+        codes,
+        esims: [sim] = [],
+        status,
+      }: Json & { esims?: unknown[] },
+      how,
+    ) => {
       const order = {
         order_number: number,
         client_reference: reference,
@@ -119,7 +144,16 @@ function namesIn(value: unknown, above: readonly string[] = []): readonly string
 const swapped = (text: string, at: number): string =>
   text.slice(0, at) + (text[at + 1] ?? '') + (text[at] ?? '') + text.slice(at + 2);
 
-const placeholders = ['{reference}', '{variant}', '{plan}', '{quantity}', '{days}', '{currency}', '{balance}', '{key}'];
+const placeholders = [
+  '{reference}',
+  '{variant}',
+  '{plan}',
+  '{quantity}',
+  '{days}',
+  '{currency}',
+  '{balance}',
+  '{key}',
+];
 
 /** A mistake in a path, in a field of a request, in a header or in the id of a balance. */
 function spoilText(owner: Json, name: string, text: string, random: SeededRandom): void {
@@ -171,9 +205,21 @@ function mutated(mapping: Json, names: readonly [string, ...string[]], random: S
   return tree;
 }
 
-const redeemed = ['code', 'pin', 'url', 'iccid', 'lpa', 'smdp_address', 'matching_id', 'confirmation_code', 'qr_url'];
+const redeemed = [
+  'code',
+  'pin',
+  'url',
+  'iccid',
+  'lpa',
+  'smdp_address',
+  'matching_id',
+  'confirmation_code',
+  'qr_url',
+];
 const asRedeemed = (units: readonly Unit[]) =>
-  units.map((unit) => redeemed.map((name) => Object.entries(unit).find(([field]) => field === name)?.[1] ?? null));
+  units.map((unit) =>
+    redeemed.map((name) => Object.entries(unit).find(([field]) => field === name)?.[1] ?? null),
+  );
 const isTrue = (units: readonly Unit[], sold: readonly Unit[]): boolean =>
   JSON.stringify(asRedeemed(units)) === JSON.stringify(asRedeemed(sold));
 
@@ -186,13 +232,18 @@ const errorAnswer = (http: number, code: string) => ({
   body: Buffer.from(JSON.stringify({ error: { code, message: 'refused' } })),
 });
 
-/** The API as a network: it sells one order of each family, to who names product, quantity and reference. */
+/**
+ * The API as a network: it sells one order of each family, to who names product, quantity and
+ * reference.
+ */
 function networkOf({ show, card, esim, product, lookup }: Api): HttpPort {
   const answerTo = async (path: string, how: 'order' | 'lookup') => {
     const isEsim = path.startsWith('/esim');
     const { reference, currency } = purchases[isEsim ? 'esim_order' : 'gift_card_order'];
     const units = isEsim ? { esims: esims.map(esim) } : { codes: cards.map(card) };
-    const body = JSON.stringify(show({ number: 77, reference, status: 'completed', currency, ...units }, how));
+    const body = JSON.stringify(
+      show({ number: 77, reference, status: 'completed', currency, ...units }, how),
+    );
     return { kind: 'answer', http: 200, headers: {}, body: Buffer.from(body) } as const;
   };
   return {
@@ -202,7 +253,9 @@ function networkOf({ show, card, esim, product, lookup }: Api): HttpPort {
       const { reference, quantity, variant, plan } = purchases[operation];
       const wanted = { reference, quantity, [product[operation]]: variant ?? plan };
       const isRead = Object.entries(wanted).every(([name, value]) => asked[name] === value);
-      return isRead ? answerTo(path, 'order') : Promise.resolve(errorAnswer(422, 'invalid_request'));
+      return isRead
+        ? answerTo(path, 'order')
+        : Promise.resolve(errorAnswer(422, 'invalid_request'));
     },
     read: ({ path }) => {
       const isEsim = path.startsWith('/esim');
@@ -214,15 +267,37 @@ function networkOf({ show, card, esim, product, lookup }: Api): HttpPort {
   };
 }
 
-/** How an order ends that is answered, and how one whose answer was lost and that a lookup finds. */
-async function ends(client: WholesaleClient, operation: keyof typeof sold): Promise<readonly Settlement[]> {
+/**
+ * How an order ends that is answered, and how one whose answer was lost and that a lookup finds.
+ */
+async function ends(
+  client: WholesaleClient,
+  operation: keyof typeof sold,
+): Promise<readonly Settlement[]> {
   const ordered = purchases[operation];
   const { reference } = ordered;
-  const call = { keyValue, family: familyOf(operation), key: reference, expectReference: reference };
+  const call = {
+    keyValue,
+    family: familyOf(operation),
+    key: reference,
+    expectReference: reference,
+  };
   const found = await client.lookUp({ ...call, ordered });
-  const outcome = await client.submit({ ...client.render(ordered), operation, keyValue, expect: ordered });
-  const lookUp = (changes: object) => decideLookup({ ...facts(ordered), ...changes }, found, policy, now, noJitter);
-  const answered = decideSubmission({ ...facts(ordered), state: 'sending' }, outcome, policy, now, noJitter);
+  const outcome = await client.submit({
+    ...client.render(ordered),
+    operation,
+    keyValue,
+    expect: ordered,
+  });
+  const lookUp = (changes: object) =>
+    decideLookup({ ...facts(ordered), ...changes }, found, policy, now, noJitter);
+  const answered = decideSubmission(
+    { ...facts(ordered), state: 'sending' },
+    outcome,
+    policy,
+    now,
+    noJitter,
+  );
   const { state, outcomeUnknown: isUnknown } = answered;
   const isOpen = state === 'placed' || state === 'unknown';
   return [isOpen ? lookUp({ state, outcomeUnknown: isUnknown }) : answered, lookUp(outcomeUnknown)];
@@ -241,7 +316,12 @@ type Verdict = (typeof verdicts)[number];
 async function verdictOf(api: Api, wire: Json): Promise<Verdict> {
   let client: WholesaleClient;
   try {
-    client = createWholesaleClient({ baseUrl, wire, clock: { wallMs: () => now }, network: networkOf(api) });
+    client = createWholesaleClient({
+      baseUrl,
+      wire,
+      clock: { wallMs: () => now },
+      network: networkOf(api),
+    });
   } catch {
     return 'refused by the schema';
   }
@@ -252,7 +332,8 @@ async function verdictOf(api: Api, wire: Json): Promise<Verdict> {
       return all.map(({ state, answer }): Verdict => {
         if (state !== 'fulfilled') return 'not delivered';
         if (!isTrue(answer?.units ?? [], sold[operation])) return 'another code';
-        const isKnown = Number(answer?.cost) === 18.9 && answer?.orderNumber?.endsWith('77') === true;
+        const isKnown =
+          Number(answer?.cost) === 18.9 && answer?.orderNumber?.endsWith('77') === true;
         return isKnown ? 'right' : 'another cost or number';
       });
     }),
@@ -264,21 +345,29 @@ async function verdictOf(api: Api, wire: Json): Promise<Verdict> {
 const baseUrl = 'http://127.0.0.1';
 const runs = 1000;
 
-/** How often each verdict is reached by mappings with so many mistakes, and the first that deliver another code. */
+/**
+ * How often each verdict is reached by mappings with so many mistakes, and the first that deliver
+ * another code.
+ */
 async function tally(api: Api, mistakes: number) {
   const random = new SeededRandom(mistakes);
   const orders = [{ codes: cards.map(api.card) }, { esims: esims.map(api.esim) }];
-  const [first = 'id', ...names] = new Set(orders.flatMap((order) => namesIn(api.show(order, 'order'))));
+  const [first = 'id', ...names] = new Set(
+    orders.flatMap((order) => namesIn(api.show(order, 'order'))),
+  );
   const reached: Verdict[] = [];
   const wrong: Json[] = [];
   for (let index = 0; index < runs; index += 1) {
     let mapping: Json = parse(api.mapping);
-    for (let made = 0; made < mistakes; made += 1) mapping = mutated(mapping, [first, ...names], random);
+    for (let made = 0; made < mistakes; made += 1)
+      mapping = mutated(mapping, [first, ...names], random);
     const verdict = await verdictOf(api, mapping);
     reached.push(verdict);
     if (verdict === 'another code') wrong.push(mapping);
   }
-  const counts = verdicts.map((verdict) => [verdict, reached.filter((one) => one === verdict).length] as const);
+  const counts = verdicts.map(
+    (verdict) => [verdict, reached.filter((one) => one === verdict).length] as const,
+  );
   return { counts: Object.fromEntries(counts), wrong };
 }
 

@@ -4,7 +4,9 @@ import { onTestFinished, expect, it } from 'vitest';
 import { wireSchema } from '../../../src/wholesale/connector/wire.ts';
 import { clientOf, facts, iccid, keyValue, submit } from '../api-calls.ts';
 
-/** An API that follows the specification, and differs from the default mapping in everything else. */
+/**
+ * An API that follows the specification, and differs from the default mapping in everything else.
+ */
 const otherWire = wireSchema.parse({
   gift_card_order: {
     body: {
@@ -44,7 +46,13 @@ const otherWire = wireSchema.parse({
     money_minor_digits: 2,
     status_words: { refunded: ['refunded', 'money_back'], pending: ['brewing'] },
     codes: { lists: ['goods'], code: ['secret'], pin: ['unlock'] },
-    esims: { lists: ['goods'], iccid: ['sim'], smdp_address: ['host'], matching_id: ['token'], status: ['life'] },
+    esims: {
+      lists: ['goods'],
+      iccid: ['sim'],
+      smdp_address: ['host'],
+      matching_id: ['token'],
+      status: ['life'],
+    },
   },
   catalogue: {
     products: { method: 'POST' },
@@ -71,10 +79,14 @@ async function otherApi() {
         ],
       },
     },
-    'POST /esim/orders': { purchase: { purchaseNo: 78, yourRef: 'os-bbbb', phase: 'brewing', goods: [] } },
+    'POST /esim/orders': {
+      purchase: { purchaseNo: 78, yourRef: 'os-bbbb', phase: 'brewing', goods: [] },
+    },
     'PUT /esim/refills': { purchase: { purchaseNo: 79, yourRef: 'os-cccc', phase: 'served' } },
     [`DELETE /esim/esims/${iccid}`]: { purchase: { purchaseNo: 78, phase: 'money_back' } },
-    'GET /orders?ref=os-aaaa': [{ yourRef: 'os-aaaa', purchaseNo: 77, phase: 'served', goods: [{ secret: 'A' }] }],
+    'GET /orders?ref=os-aaaa': [
+      { yourRef: 'os-aaaa', purchaseNo: 77, phase: 'served', goods: [{ secret: 'A' }] },
+    ],
     'GET /esim/orders/by-reference/os-bbbb': {
       purchase: {
         yourRef: 'os-bbbb',
@@ -95,7 +107,9 @@ async function otherApi() {
       const call = `${request.method} ${request.url}`;
       calls.push(body === '' ? call : `${call} ${body}`);
       const answer = answers[call] ?? { error: { code: 'not_found', message: `no ${call}` } };
-      response.writeHead(answers[call] === undefined ? 404 : 200, { 'content-type': 'application/json' });
+      response.writeHead(answers[call] === undefined ? 404 : 200, {
+        'content-type': 'application/json',
+      });
       response.end(JSON.stringify(answer));
     });
   });
@@ -131,16 +145,37 @@ it('a mapping alone is enough for an API that differs in everything that the spe
     row: 'accepted',
     answer: { statusClass: 'pending', units: [] },
   });
-  expect(await submit(client, 'esim_topup')).toMatchObject({ row: 'accepted', answer: { orderNumber: '79' } });
-  expect(await submit(client, 'esim_cancel')).toMatchObject({ row: 'accepted', answer: { statusClass: 'refunded' } });
-  const gift = await client.lookUp({ keyValue, family: 'gift_card', key: 'os-aaaa', expectReference: 'os-aaaa' });
-  expect(gift).toMatchObject({ kind: 'found', answer: { orderNumber: '77', units: [{ code: 'A' }] } });
-  const esim = await client.lookUp({ keyValue, family: 'esim', key: 'os-bbbb', expectReference: 'os-bbbb' });
+  expect(await submit(client, 'esim_topup')).toMatchObject({
+    row: 'accepted',
+    answer: { orderNumber: '79' },
+  });
+  expect(await submit(client, 'esim_cancel')).toMatchObject({
+    row: 'accepted',
+    answer: { statusClass: 'refunded' },
+  });
+  const gift = await client.lookUp({
+    keyValue,
+    family: 'gift_card',
+    key: 'os-aaaa',
+    expectReference: 'os-aaaa',
+  });
+  expect(gift).toMatchObject({
+    kind: 'found',
+    answer: { orderNumber: '77', units: [{ code: 'A' }] },
+  });
+  const esim = await client.lookUp({
+    keyValue,
+    family: 'esim',
+    key: 'os-bbbb',
+    expectReference: 'os-bbbb',
+  });
   expect(esim).toMatchObject({
     kind: 'found',
     answer: { units: [{ iccid, lpa: 'LPA:1$h.example$T', status: 'fresh' }] },
   });
-  expect(await client.lookUp({ keyValue, family: 'esim', key: 'os-x', expectReference: 'os-x' })).toMatchObject({
+  expect(
+    await client.lookUp({ keyValue, family: 'esim', key: 'os-x', expectReference: 'os-x' }),
+  ).toMatchObject({
     kind: 'absent',
   });
   expect(await client.products().read({ keyValue })).toMatchObject({

@@ -4,7 +4,11 @@ import type { OrderAnswer } from '../../../src/core/answers/order-answer.ts';
 import type { Family, Operation } from '../../../src/core/order/purchase.ts';
 import { assert } from '../../../src/core/order-sync-error.ts';
 import { findMismatch } from '../../../src/wholesale/connector/compare-order.ts';
-import { isJsonObject, parseExactJson, type ExactJsonObject } from '../../../src/core/exact-json.ts';
+import {
+  isJsonObject,
+  parseExactJson,
+  type ExactJsonObject,
+} from '../../../src/core/exact-json.ts';
 import { readAnswer, readLookup } from '../../../src/wholesale/connector/read-answer.ts';
 import { answerWireFor } from '../../../src/wholesale/connector/wire-answer.ts';
 import { readWire, wireSchema } from '../../../src/wholesale/connector/wire.ts';
@@ -16,15 +20,24 @@ function objectOf(text: string): ExactJsonObject {
   return value;
 }
 /** Parses the text itself: no number of a test becomes a float. */
-const read = (text: string, family: Family = 'gift_card', wire = readWire(undefined)): OrderAnswer =>
-  readAnswer(objectOf(text), family, answerWireFor(wire.answer, null));
+const read = (
+  text: string,
+  family: Family = 'gift_card',
+  wire = readWire(undefined),
+): OrderAnswer => readAnswer(objectOf(text), family, answerWireFor(wire.answer, null));
 const codes = (text: string): unknown => read(text).units;
 const esims = (text: string): unknown => read(text, 'esim').units;
 
 describe('an order is found', () => {
   it.each([
-    ['as the answer itself', '{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}'],
-    ['in data', '{"data":{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}}'],
+    [
+      'as the answer itself',
+      '{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}',
+    ],
+    [
+      'in data',
+      '{"data":{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}}',
+    ],
     [
       'in order, beside a status of the wrapper',
       '{"status":"success","order":{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}}',
@@ -48,7 +61,8 @@ describe('an order is found', () => {
   });
 
   it('inside a wrapper that has a number and a status of its own', () => {
-    const wrapped = '{"id":"request-7","status":"pending","data":{"id":"N1","reference":"r","status":"completed"}}';
+    const wrapped =
+      '{"id":"request-7","status":"pending","data":{"id":"N1","reference":"r","status":"completed"}}';
     expect(read(wrapped)).toMatchObject({ orderNumber: 'N1', reference: 'r', status: 'completed' });
     expect(read('{"status":"error","data":{"status":"completed"}}').status).toBe('completed');
   });
@@ -66,7 +80,9 @@ describe('an order is found', () => {
   });
 
   it('with every digit of its numbers', () => {
-    const answer = read('{"id":12345678901234567890123,"total":0.10,"currency":"USD","codes":[9007199254740993]}');
+    const answer = read(
+      '{"id":12345678901234567890123,"total":0.10,"currency":"USD","codes":[9007199254740993]}',
+    );
     expect(answer).toMatchObject({
       orderNumber: '12345678901234567890123',
       cost: '0.10',
@@ -81,7 +97,9 @@ describe('an order is found', () => {
   it('with amounts in minor units when the mapping says so', () => {
     const wire = wireSchema.parse({ answer: { money_minor_digits: 2 } });
     expect(
-      ['1999', '5', '-150', '0', '100.5'].map((total) => read(`{"total":${total}}`, 'gift_card', wire).cost),
+      ['1999', '5', '-150', '0', '100.5'].map(
+        (total) => read(`{"total":${total}}`, 'gift_card', wire).cost,
+      ),
     ).toEqual(['19.99', '0.05', '-1.50', '0.00', '1.005']);
   });
 });
@@ -101,10 +119,14 @@ describe('the status word', () => {
 
   it('refunded counts wherever it is in the answer', () => {
     expect(read('{"status":"success","data":{"status":"refunded"}}').statusClass).toBe('refunded');
-    expect(read('{"id":5,"reference":"r","status":"ok","order":{"status":"refunded"}}').statusClass).toBe('refunded');
     expect(
-      read('{"id":5,"status":"refunded","esim":{"id":7,"status":"new","iccid":"8944000000000000006"}}', 'esim')
-        .statusClass,
+      read('{"id":5,"reference":"r","status":"ok","order":{"status":"refunded"}}').statusClass,
+    ).toBe('refunded');
+    expect(
+      read(
+        '{"id":5,"status":"refunded","esim":{"id":7,"status":"new","iccid":"8944000000000000006"}}',
+        'esim',
+      ).statusClass,
     ).toBe('refunded');
   });
 });
@@ -112,7 +134,11 @@ describe('the status word', () => {
 describe('delivered codes', () => {
   it.each([
     ['plain texts', '{"codes":["A","B"]}', [{ code: 'A' }, { code: 'B' }]],
-    ['objects', '{"codes":[{"code":"A","pin":12,"serial":"S"}]}', [{ code: 'A', pin: '12', serial: 'S' }]],
+    [
+      'objects',
+      '{"codes":[{"code":"A","pin":12,"serial":"S"}]}',
+      [{ code: 'A', pin: '12', serial: 'S' }],
+    ],
     ['card numbers', '{"cards":[{"cardNumber":"4","pinCode":"1"}]}', [{ code: '4', pin: '1' }]],
     [
       'links',
@@ -148,7 +174,10 @@ describe('delivered codes', () => {
   it.each([
     ['an empty list', '{"codes":[]}'],
     ['blank texts', '{"codes":[""," "]}'],
-    ['announced codes', '{"codes":[{"code":null,"status":"PENDING"},{"code":"later","codeType":"PRE_ORDER"}]}'],
+    [
+      'announced codes',
+      '{"codes":[{"code":null,"status":"PENDING"},{"code":"later","codeType":"PRE_ORDER"}]}',
+    ],
     ['a serial number alone', '{"keys":[{"serial":"S-1"},{"code":null,"serial":"S-2"}]}'],
     ['the list of what was ordered', '{"items":[{"code":"steam-10","quantity":1}]}'],
     ['an expiry date alone', '{"codes":[{"expires_at":"2027-01-01"}]}'],
@@ -161,9 +190,9 @@ describe('delivered codes', () => {
 
   it('count only with the fields that the mapping requires', () => {
     const wire = wireSchema.parse({ answer: { codes: { required: ['pin'] } } });
-    expect(read('{"codes":[{"code":"A"},{"code":"B","pin":"1"}]}', 'gift_card', wire).units).toEqual([
-      { code: 'B', pin: '1' },
-    ]);
+    expect(
+      read('{"codes":[{"code":"A"},{"code":"B","pin":"1"}]}', 'gift_card', wire).units,
+    ).toEqual([{ code: 'B', pin: '1' }]);
   });
 });
 
@@ -171,7 +200,11 @@ describe('delivered eSIMs', () => {
   const lpa = 'LPA:1$smdp.example.com$MATCH';
   const whole = { iccid, lpa, smdp_address: 'smdp.example.com', matching_id: 'MATCH' };
   it.each([
-    ['with the complete activation code', `{"esims":[{"iccid":"${iccid}","lpa":"${lpa}"}]}`, [whole]],
+    [
+      'with the complete activation code',
+      `{"esims":[{"iccid":"${iccid}","lpa":"${lpa}"}]}`,
+      [whole],
+    ],
     [
       'with its parts',
       `{"sims":[{"iccid":"${iccid}","smdpAddress":"http://smdp.example.com/","matchingId":"MATCH"}]}`,
@@ -182,7 +215,11 @@ describe('delivered eSIMs', () => {
       `{"sims":[{"iccid":"${iccid}","lpa":"smdp.example.com","matching_id":"MATCH","qrcode":"${lpa}"}]}`,
       [whole],
     ],
-    ['without the prefix', `{"esim":{"iccid":"${iccid}","ac":"1$smdp.example.com$MATCH"}}`, [whole]],
+    [
+      'without the prefix',
+      `{"esim":{"iccid":"${iccid}","ac":"1$smdp.example.com$MATCH"}}`,
+      [whole],
+    ],
     ['as a number', `{"iccid":${iccid},"lpa":"${lpa}"}`, [whole]],
     ['with a padding F', `{"iccid":"${iccid}F","lpa":"${lpa}"}`, [whole]],
     [
@@ -193,10 +230,20 @@ describe('delivered eSIMs', () => {
     [
       'with pictures',
       `{"esims":[{"iccid":"${iccid}","qrCodeUrl":"data:image/png;base64,AA==","directAppleInstallUrl":"https://esimsetup.apple.com/x"}]}`,
-      [{ iccid, qr_url: 'data:image/png;base64,AA==', apple_install_url: 'https://esimsetup.apple.com/x' }],
+      [
+        {
+          iccid,
+          qr_url: 'data:image/png;base64,AA==',
+          apple_install_url: 'https://esimsetup.apple.com/x',
+        },
+      ],
     ],
     ['from a list of ICCIDs', `{"esims":["${iccid}"]}`, [{ iccid }]],
-    ['with their state', `{"esims":[{"iccid":"${iccid}","state":"installed"}]}`, [{ iccid, status: 'installed' }]],
+    [
+      'with their state',
+      `{"esims":[{"iccid":"${iccid}","state":"installed"}]}`,
+      [{ iccid, status: 'installed' }],
+    ],
   ])('are read %s', (_what, text, units) => {
     expect(esims(text)).toEqual(units);
   });
@@ -205,7 +252,10 @@ describe('delivered eSIMs', () => {
     const units = (text: string, wire = readWire(undefined)) =>
       readAnswer(objectOf(text), 'esim', answerWireFor(wire.answer, 'esim_order')).units.length;
     const both = `{"esims":[{"iccid":"${iccid}","lpa":"${lpa}"}]}`;
-    const [iccidOnly, lpaOnly] = [`{"esims":[{"iccid":"${iccid}"}]}`, `{"esims":[{"lpa":"${lpa}"}]}`];
+    const [iccidOnly, lpaOnly] = [
+      `{"esims":[{"iccid":"${iccid}"}]}`,
+      `{"esims":[{"lpa":"${lpa}"}]}`,
+    ];
     expect([units(both), units(iccidOnly), units(lpaOnly)]).toEqual([1, 0, 0]);
     const lenient = readWire({ answer: { esims: { required: [] } } });
     expect([units(iccidOnly, lenient), units(lpaOnly, lenient)]).toEqual([1, 1]);
@@ -222,21 +272,44 @@ describe('delivered eSIMs', () => {
 });
 
 describe('fields of units that were not read', () => {
-  const unread = (text: string, family: Family = 'gift_card'): unknown => read(text, family).unreadFields;
+  const unread = (text: string, family: Family = 'gift_card'): unknown =>
+    read(text, family).unreadFields;
 
   it.each([
-    ['a security code beside a pin', '{"codes":[{"pin":"1234","security_code":"9876"}]}', ['security_code']],
+    [
+      'a security code beside a pin',
+      '{"codes":[{"pin":"1234","security_code":"9876"}]}',
+      ['security_code'],
+    ],
     ['a second name of the code', '{"codes":[{"code":"steam-10","key":"AAAA-BBBB"}]}', ['key']],
-    ['a field that is an object', '{"codes":[{"code":"A","redemption":{"secret":"B"}}]}', ['redemption']],
-    ['units of which nothing was read', '{"codes":[{"voucher_secret":"AAAA-BBBB"}]}', ['voucher_secret']],
-    ['a code as a name, which is not shown', '{"codes":[{"AAAA-BBBB":{"pin":"1"}}]}', ['(another)']],
+    [
+      'a field that is an object',
+      '{"codes":[{"code":"A","redemption":{"secret":"B"}}]}',
+      ['redemption'],
+    ],
+    [
+      'units of which nothing was read',
+      '{"codes":[{"voucher_secret":"AAAA-BBBB"}]}',
+      ['voucher_secret'],
+    ],
+    [
+      'a code as a name, which is not shown',
+      '{"codes":[{"AAAA-BBBB":{"pin":"1"}}]}',
+      ['(another)'],
+    ],
   ])('are named: %s', (_what, text, names) => {
     expect(unread(text)).toEqual(names);
   });
 
   it.each([
-    ['what its owner does not need', '{"codes":[{"id":7,"code":"A","currency":"USD","face_value":"10.00"}]}'],
-    ['flags and empty fields', '{"codes":[{"code":"A","is_digital":true,"note":null,"hint":"","tags":[]}]}'],
+    [
+      'what its owner does not need',
+      '{"codes":[{"id":7,"code":"A","currency":"USD","face_value":"10.00"}]}',
+    ],
+    [
+      'flags and empty fields',
+      '{"codes":[{"code":"A","is_digital":true,"note":null,"hint":"","tags":[]}]}',
+    ],
     ['the same value again', '{"codes":[{"code":"AAAA-BBBB","key":"AAAA-BBBB","serial":"S"}]}'],
     ['a code that is only announced', '{"codes":[{"code":"later","codeType":"PRE_ORDER"}]}'],
     ['positions', '{"items":[{"code":"steam-10","weight":3}]}'],
@@ -252,7 +325,9 @@ describe('fields of units that were not read', () => {
   });
 
   it('are named of eSIMs, too, and at most ten', () => {
-    const extra = Object.fromEntries('abcdefghijklm'.split('').map((name) => [`${name}_puk`, '12345678']));
+    const extra = Object.fromEntries(
+      'abcdefghijklm'.split('').map((name) => [`${name}_puk`, '12345678']),
+    );
     const esim = JSON.stringify({ esims: [{ iccid, lpa: 'LPA:1$smdp.example.com$M', ...extra }] });
     expect(unread(esim, 'esim')).toHaveLength(10);
   });
@@ -278,7 +353,10 @@ describe('an answer that repeats fields of the order', () => {
   it.each([
     ['gift_card_order', '{}'],
     ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-10"}'],
-    ['gift_card_order', '{"data":{"reference":"os-aaaa","quantity":"2","variant":{"name":"Steam"}}}'],
+    [
+      'gift_card_order',
+      '{"data":{"reference":"os-aaaa","quantity":"2","variant":{"name":"Steam"}}}',
+    ],
     ['gift_card_order', '{"reference":"SUPPLIER-77","client_reference":"os-aaaa","quantity":2.0}'],
     ['gift_card_order', '{"order":{"reference":"OS-AAAA"}}'],
     ['gift_card_order', '{"reference":"os-aaaa","variant":"STEAM-10","quantity":1}'],
@@ -304,17 +382,24 @@ describe('an answer that repeats fields of the order', () => {
   });
 });
 
-const look = (text: string) => readLookup(parseExactJson(text) ?? null, 'gift_card', 'r', readWire(undefined).answer);
+const look = (text: string) =>
+  readLookup(parseExactJson(text) ?? null, 'gift_card', 'r', readWire(undefined).answer);
 
 describe('a lookup finds', () => {
   it.each([
     ['one order', '{"reference":"r","id":1}'],
     ['an order without its reference', '{"id":1,"status":"completed"}'],
     ['ours in a list', '{"data":[{"reference":"q","id":2},{"reference":"r","id":1}]}'],
-    ['ours in a list of orders with numbers of their own', '{"data":[{"reference":"S-1","client_reference":"r"}]}'],
+    [
+      'ours in a list of orders with numbers of their own',
+      '{"data":[{"reference":"S-1","client_reference":"r"}]}',
+    ],
     ['a refund, which says enough', '{"status":"refunded"}'],
     ['ours in a bare list', '[{"reference":"r","id":1}]'],
-    ['ours in a list beside a status of the answer', '{"status":"success","data":[{"reference":"r","id":1}]}'],
+    [
+      'ours in a list beside a status of the answer',
+      '{"status":"success","data":[{"reference":"r","id":1}]}',
+    ],
   ])('%s', (_what, text) => {
     expect(look(text)).toMatchObject({ kind: 'read' });
   });
@@ -336,7 +421,10 @@ describe('a lookup finds', () => {
 
   it('ours in a list, also where each order of other answers is in an envelope', () => {
     const wire = wireSchema.parse({ answer: { envelopes: ['data'] } });
-    const list = parseExactJson('{"data":[{"reference":"q","id":2},{"reference":"r","id":1,"codes":["A"]}]}') ?? null;
+    const list =
+      parseExactJson(
+        '{"data":[{"reference":"q","id":2},{"reference":"r","id":1,"codes":["A"]}]}',
+      ) ?? null;
     expect(readLookup(list, 'gift_card', 'r', wire.answer)).toMatchObject({
       kind: 'read',
       answer: { orderNumber: '1', units: [{ code: 'A' }] },
@@ -353,10 +441,16 @@ describe('an answer of any JSON', () => {
     fc.json({ maxDepth: 6 }),
     fc
       .json()
-      .map((inner) => `{"data":${inner},"codes":${inner},"esims":[${inner}],"status":${inner},"total":${inner}}`),
+      .map(
+        (inner) =>
+          `{"data":${inner},"codes":${inner},"esims":[${inner}],"status":${inner},"total":${inner}}`,
+      ),
     fc
       .json()
-      .map((inner) => `{"order":{"id":${inner},"reference":${inner},"items":[{"code":${inner},"iccid":${inner}}]}}`),
+      .map(
+        (inner) =>
+          `{"order":{"id":${inner},"reference":${inner},"items":[{"code":${inner},"iccid":${inner}}]}}`,
+      ),
   );
   it('is read without a throw, and every unit has a field', () => {
     fc.assert(
@@ -369,7 +463,9 @@ describe('an answer of any JSON', () => {
         }
         readLookup(value, family, 'r', readWire(undefined).answer);
         expect(answer.units.every((unit) => Object.keys(unit).length > 0)).toBe(true);
-        expect(answer.units.every((unit) => unit.iccid === undefined || /^\d{18,22}$/.test(unit.iccid))).toBe(true);
+        expect(
+          answer.units.every((unit) => unit.iccid === undefined || /^\d{18,22}$/.test(unit.iccid)),
+        ).toBe(true);
       }),
       { numRuns: 2000 },
     );

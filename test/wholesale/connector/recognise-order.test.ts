@@ -26,7 +26,10 @@ describe('a success in which an order is recognised', () => {
     ['a known status word', '{"status":"processing"}'],
     ['a refund', '{"status":"refunded","error":null}'],
     ['units', '{"codes":["AAAA-BBBB"]}'],
-    ['a number beside a flag of success', '{"success":true,"errorCode":"0","errors":[],"data":{"id":1}}'],
+    [
+      'a number beside a flag of success',
+      '{"success":true,"errorCode":"0","errors":[],"data":{"id":1}}',
+    ],
     ['a number beside a message', '{"id":1,"message":"thank you","code":200}'],
     ['a reference beside a word for failure', '{"reference":"os-1","status":"failed"}'],
   ])('shows %s', (_what, text) => {
@@ -53,14 +56,20 @@ describe('a success in which nothing of an order is recognised', () => {
     ['an unknown status word alone', '{"status":"ok"}'],
     ['a status that is a number', '{"status":200}'],
     ['a cost alone: a price is one, too', '{"total":"9.50","currency":"USD"}'],
-    ['the repeated product and quantity alone: a cart is that, too', '{"variant":"steam-10","quantity":2}'],
+    [
+      'the repeated product and quantity alone: a cart is that, too',
+      '{"variant":"steam-10","quantity":2}',
+    ],
     ['an empty list', '{"data":[]}'],
     ['that it failed', '{"success":false,"message":"not enough stock"}'],
     ['that it failed, with a reference', '{"ok":"false","reference":"os-1","id":7}'],
     ['that it failed, inside an envelope', '{"data":{"success":false,"id":7}}'],
     ['an error of another form', '{"code":"E1001","message":"temporarily unavailable"}'],
     ['an error with a number of its own', '{"id":"req-7","errors":["out of stock"]}'],
-    ['an error inside an envelope', '{"data":{"id":"req-7","error":{"code":"out_of_stock","message":"m"}}}'],
+    [
+      'an error inside an envelope',
+      '{"data":{"id":"req-7","error":{"code":"out_of_stock","message":"m"}}}',
+    ],
     ['a word for failure alone', '{"status":"error","message":"insufficient funds"}'],
     ['units that are none', '{"codes":[null,""],"items":[{"code":"steam-10"}]}'],
   ])('shows %s', (_what, text) => {

@@ -13,7 +13,11 @@ function order(more: Readonly<Record<string, string>>, without = ''): WireOverri
     currency: '{currency}',
     ...more,
   };
-  return { gift_card_order: { body: Object.fromEntries(Object.entries(fields).filter(([name]) => name !== without)) } };
+  return {
+    gift_card_order: {
+      body: Object.fromEntries(Object.entries(fields).filter(([name]) => name !== without)),
+    },
+  };
 }
 
 describe('the wire mapping', () => {
@@ -56,14 +60,23 @@ describe('the wire mapping', () => {
     ['a placeholder that no order has', order({ note: '{varient}' })],
     ['a header that the worker sets', { headers: { Authorization: 'x' } }],
     ['a header of two lines', { headers: { 'X-A': 'a\nb' } }],
-    ['a call for accepted orders that names none', { lookup: { esim: { path: 'off', accepted: { path: '/o' } } } }],
+    [
+      'a call for accepted orders that names none',
+      { lookup: { esim: { path: 'off', accepted: { path: '/o' } } } },
+    ],
     ['a path that does not start with a slash', { esim_cancel: { path: 'esim/{iccid}' } }],
     ['a path to another server', { esim_cancel: { path: '//evil.example/{iccid}' } }],
     ['a placeholder that means nothing', { lookup: { esim: { path: '/esim/{number}' } } }],
     ['a lookup without its key', { lookup: { esim: { path: '/esim/orders' } } }],
     ['a cancel that names no eSIM', { esim_cancel: { path: '/esim/cancel' } }],
-    ['a cancel that names its eSIM in a body that is not sent', { esim_cancel: { path: '/c', body: 'none' } }],
-    ['a reference on a cancel, which carries none', { esim_cancel: { body: { reference: '{reference}' } } }],
+    [
+      'a cancel that names its eSIM in a body that is not sent',
+      { esim_cancel: { path: '/c', body: 'none' } },
+    ],
+    [
+      'a reference on a cancel, which carries none',
+      { esim_cancel: { body: { reference: '{reference}' } } },
+    ],
   ])('rejects %s', (_what, overrides) => {
     expect(wireSchema.safeParse(overrides).success).toBe(false);
   });
@@ -102,7 +115,12 @@ describe('a request', () => {
 
   it('has the form that the mapping defines', () => {
     const body = {
-      order: { items: [{ sku: '{variant|text}', quantity: '{quantity|text}' }], channel: 'api', test: false, x: null },
+      order: {
+        items: [{ sku: '{variant|text}', quantity: '{quantity|text}' }],
+        channel: 'api',
+        test: false,
+        x: null,
+      },
       reference: '{reference}',
       wallet: '{currency|lower}',
       balance: '{balance}',
@@ -114,12 +132,18 @@ describe('a request', () => {
     );
     const numbers = order({ sku: '{variant|int}' });
     const wire = wireSchema.parse(numbers);
-    expect(renderRequest({ ...facts.gift_card_order, variant: '4711' }, wire).body).toContain('"sku":4711');
+    expect(renderRequest({ ...facts.gift_card_order, variant: '4711' }, wire).body).toContain(
+      '"sku":4711',
+    );
     // An order that cannot be said so is never sent.
-    expect(() => renderRequest(facts.gift_card_order, wire)).toThrow('"steam-10" is a whole number');
+    expect(() => renderRequest(facts.gift_card_order, wire)).toThrow(
+      '"steam-10" is a whole number',
+    );
     expect(() => render('gift_card_order', { gift_card_order: { body } })).toThrow('{balance}');
     // No plan that is not daily has days.
-    expect(renderRequest({ ...facts.esim_order, days: null }, readWire(undefined)).body).not.toContain('days');
+    expect(
+      renderRequest({ ...facts.esim_order, days: null }, readWire(undefined)).body,
+    ).not.toContain('days');
     const byBody = { path: '/esim/cancellations', body: { sim: '{iccid}' } };
     expect(render('esim_cancel', { esim_cancel: byBody })).toMatchObject({
       path: '/esim/cancellations',
@@ -138,7 +162,9 @@ describe('a request', () => {
 
   it('may name its eSIM in the path alone', () => {
     expect(
-      render('esim_cancel', { esim_cancel: { method: 'DELETE', path: '/esim/esims/{iccid}', body: 'none' } }),
+      render('esim_cancel', {
+        esim_cancel: { method: 'DELETE', path: '/esim/esims/{iccid}', body: 'none' },
+      }),
     ).toEqual({
       headers: {},
       method: 'DELETE',
@@ -152,14 +178,22 @@ describe('a request', () => {
     expect(renderRequest(strange, readWire(undefined)).path).toBe(
       '/esim/esims/89%2F..%2F..%2Forders%3Fx%3D1%23y%20z/cancel',
     );
-    expect(() => renderRequest({ ...facts.esim_cancel, iccid: '..' }, readWire(undefined))).toThrow(/cannot stand for/);
+    expect(() => renderRequest({ ...facts.esim_cancel, iccid: '..' }, readWire(undefined))).toThrow(
+      /cannot stand for/,
+    );
   });
 
   it('is not rendered when a needed field is missing', () => {
     for (const missing of ['variant', 'quantity', 'currency'] as const) {
-      expect(() => renderRequest({ ...facts.gift_card_order, [missing]: null }, readWire(undefined))).toThrow(missing);
+      expect(() =>
+        renderRequest({ ...facts.gift_card_order, [missing]: null }, readWire(undefined)),
+      ).toThrow(missing);
     }
-    expect(() => renderRequest({ ...facts.esim_topup, iccid: null }, readWire(undefined))).toThrow('iccid');
-    expect(() => renderRequest({ ...facts.esim_order, reference: '' }, readWire(undefined))).toThrow('reference');
+    expect(() => renderRequest({ ...facts.esim_topup, iccid: null }, readWire(undefined))).toThrow(
+      'iccid',
+    );
+    expect(() =>
+      renderRequest({ ...facts.esim_order, reference: '' }, readWire(undefined)),
+    ).toThrow('reference');
   });
 });

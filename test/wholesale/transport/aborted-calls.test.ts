@@ -18,7 +18,8 @@ async function pausedServer(options: RawServerOptions = {}): Promise<RawServer> 
 async function sendLarge(server: RawServer, timeouts = quickTimeouts, signal?: AbortSignal) {
   const client = clientOf(server.url, { timeouts, ca: certificates.good.cert });
   onTestFinished(async () => client.close());
-  // A request larger than the server's buffer acts like a network that is down: the rest of it waits on our side.
+  // A request larger than the server's buffer acts like a network that is down: the rest of it
+  // waits on our side.
   return client.submit({
     method: 'POST',
     path: '/orders',
@@ -32,8 +33,16 @@ async function sendLarge(server: RawServer, timeouts = quickTimeouts, signal?: A
 
 describe('an aborted call', () => {
   it.each([
-    ['nothing came within the time for an answer', { ...quickTimeouts, responseMs: 200 }, 'headers_timeout'],
-    ['the whole call took too long', { ...quickTimeouts, responseMs: 1000, totalMs: 200 }, 'deadline'],
+    [
+      'nothing came within the time for an answer',
+      { ...quickTimeouts, responseMs: 200 },
+      'headers_timeout',
+    ],
+    [
+      'the whole call took too long',
+      { ...quickTimeouts, responseMs: 1000, totalMs: 200 },
+      'deadline',
+    ],
   ])('does not send its request later: %s', async (_why, timeouts, row) => {
     const server = await pausedServer();
     expect(await sendLarge(server, timeouts)).toMatchObject({ row, sent: true });
@@ -48,7 +57,10 @@ describe('an aborted call', () => {
     const server = await pausedServer();
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 100);
-    expect(await sendLarge(server, quickTimeouts, stop.signal)).toMatchObject({ row: 'shutdown', sent: true });
+    expect(await sendLarge(server, quickTimeouts, stop.signal)).toMatchObject({
+      row: 'shutdown',
+      sent: true,
+    });
     server.resumeAll();
     await sleep(400);
     expect(server.requests).toEqual([]);
@@ -88,7 +100,8 @@ describe('an aborted call', () => {
     const probe = { question: 'products', keyValue } as const;
     const probes = await Promise.all(Array.from({ length: 12 }, async () => client.probe(probe)));
     const sent = probes.filter(({ outcome }) => outcome.sent).length;
-    // Four are sent at once. Each connection may be used once more, by a read whose deadline is a moment later.
+    // Four are sent at once. Each connection may be used once more, by a read whose deadline is a
+    // moment later.
     expect(sent).toBeLessThanOrEqual(8);
     await sleep(500);
     expect(server.requests).toHaveLength(sent);
@@ -104,7 +117,9 @@ describe('spending calls', () => {
     const client = clientOf(server.url);
     onTestFinished(async () => client.close());
     const outcomes = await Promise.all([1, 2, 3, 4, 5].map(async () => submit(client)));
-    expect(outcomes.map((outcome) => outcome.row)).toEqual(Array.from({ length: 5 }, () => 'accepted'));
+    expect(outcomes.map((outcome) => outcome.row)).toEqual(
+      Array.from({ length: 5 }, () => 'accepted'),
+    );
     expect(server.connections).toBe(5);
     expect(server.requests.every((request) => /^connection: close\r$/m.test(request))).toBe(true);
   });
@@ -113,10 +128,14 @@ describe('spending calls', () => {
     const server = await RawServer.start((socket) => void socket.write(httpAnswer(200, '{}')));
     onTestFinished(async () => server.close());
     const client = clientOf(server.url);
-    const before = process.getActiveResourcesInfo().filter((kind) => /TCPSocket|Timeout/.test(kind)).length;
+    const before = process
+      .getActiveResourcesInfo()
+      .filter((kind) => /TCPSocket|Timeout/.test(kind)).length;
     const stop = new AbortController();
     await submit(client, 'gift_card_order', stop.signal);
-    const timers = process.getActiveResourcesInfo().filter((kind) => /TCPSocketWrap|Timeout/.test(kind)).length;
+    const timers = process
+      .getActiveResourcesInfo()
+      .filter((kind) => /TCPSocketWrap|Timeout/.test(kind)).length;
     // The server's end of the connection may still be open.
     expect(timers - before).toBeLessThanOrEqual(1);
     await client.close();

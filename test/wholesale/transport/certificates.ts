@@ -1,6 +1,6 @@
 /**
- * Certificates for the TLS servers of tests; their keys protect nothing. `good` and `expired` are for localhost,
- * `elsewhere` is for another host. Each is its own authority.
+ * Certificates for the TLS servers of tests; their keys protect nothing. `good` and `expired` are
+ * for localhost, `elsewhere` is for another host. Each is its own authority.
  */
 export const certificates = {
   good: {

@@ -70,7 +70,8 @@ export class RawServer {
 
   get port(): number {
     const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the server does not listen');
+    if (address === null || typeof address === 'string')
+      throw new Error('the server does not listen');
     return address.port;
   }
 
@@ -101,7 +102,11 @@ function completeLength(text: string): number {
 }
 
 /** An HTTP answer with its correct content length. */
-export function httpAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): string {
+export function httpAnswer(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): string {
   const lines = Object.entries({ 'content-type': 'application/json', ...headers }).map(
     ([name, value]) => `${name}: ${value}`,
   );
@@ -109,4 +114,5 @@ export function httpAnswer(status: number, body: string, headers: Readonly<Recor
   return [`HTTP/1.1 ${status} Test`, ...lines, `content-length: ${length}`, '', body].join('\r\n');
 }
 
-export const errorJson = (code: string, message = 'why'): string => JSON.stringify({ error: { code, message } });
+export const errorJson = (code: string, message = 'why'): string =>
+  JSON.stringify({ error: { code, message } });

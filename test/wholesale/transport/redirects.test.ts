@@ -15,7 +15,12 @@ it.each([300, 301, 302, 303, 304, 307, 308])(
     onTestFinished(async () => server.close());
     const client = clientOf(server.url);
     onTestFinished(async () => client.close());
-    expect(await submit(client)).toMatchObject({ row: 'redirect', http: status, sent: true, answer: null });
+    expect(await submit(client)).toMatchObject({
+      row: 'redirect',
+      http: status,
+      sent: true,
+      answer: null,
+    });
     expect(await client.probe({ question: 'lookup', keyValue })).toMatchObject({
       verdict: 'cannot_tell',
       outcome: { row: 'redirect', http: status },
@@ -30,13 +35,18 @@ it.each([
   ['[[]]', 'unreadable_success'],
   ['[{"variant":"steam-usd-5"}]', 'accepted'],
   ['{"products":[]}', 'accepted'],
-])('a probe that is answered 200 with %s ends as %s: a proxy may have answered', async (body, row) => {
-  const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
-  onTestFinished(async () => server.close());
-  const client = clientOf(server.url);
-  onTestFinished(async () => client.close());
-  expect(await client.probe({ question: 'products', keyValue })).toMatchObject({ outcome: { row, http: 200 } });
-});
+])(
+  'a probe that is answered 200 with %s ends as %s: a proxy may have answered',
+  async (body, row) => {
+    const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
+    onTestFinished(async () => server.close());
+    const client = clientOf(server.url);
+    onTestFinished(async () => client.close());
+    expect(await client.probe({ question: 'products', keyValue })).toMatchObject({
+      outcome: { row, http: 200 },
+    });
+  },
+);
 
 it('every request has the API key and the User-Agent', async () => {
   const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, '{"id":1}')));
@@ -57,6 +67,9 @@ it('every request has the API key and the User-Agent', async () => {
     ]),
   );
   expect(lookup?.split('\r\n')).toEqual(
-    expect.arrayContaining(['GET /v2/esim/orders/os-1 HTTP/1.1', `authorization: Bearer ${keyValue}`]),
+    expect.arrayContaining([
+      'GET /v2/esim/orders/os-1 HTTP/1.1',
+      `authorization: Bearer ${keyValue}`,
+    ]),
   );
 });

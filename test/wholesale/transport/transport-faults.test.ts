@@ -1,14 +1,26 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OutcomeRow } from '../../../src/core/answers/outcome.ts';
 import type { WholesaleClientOptions } from '../../../src/wholesale/client.ts';
 import { bodyCapBytes } from '../../../src/wholesale/transport/exchange.ts';
 import { clientOf, keyValue, quickTimeouts, submit } from '../api-calls.ts';
 import { certificates } from './certificates.ts';
-import { errorJson, httpAnswer, RawServer, type Behaviour, type RawServerOptions } from './raw-server.ts';
+import {
+  errorJson,
+  httpAnswer,
+  RawServer,
+  type Behaviour,
+  type RawServerOptions,
+} from './raw-server.ts';
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -21,7 +33,10 @@ async function serve(behave: Behaviour, options: RawServerOptions = {}): Promise
   return server;
 }
 
-/** Counts the requests whose head undici writes, by its diagnostics channel: a second evidence beside the handler. */
+/**
+ * Counts the requests whose head undici writes, by its diagnostics channel: a second evidence
+ * beside the handler.
+ */
 async function countHeads<T>(act: () => Promise<T>): Promise<{ result: T; heads: number }> {
   let heads = 0;
   const count = (): void => {
@@ -48,7 +63,10 @@ const okBody = '{"id":1,"codes":["A","B"]}';
 /** An answer with a compressed body; without a name the server does not say so. */
 function compressed(body: Buffer, name: string | null): Buffer {
   const encoding = name === null ? '' : `content-encoding: ${name}\r\n`;
-  return Buffer.concat([Buffer.from(`${open200}${encoding}content-length: ${body.length}\r\n\r\n`), body]);
+  return Buffer.concat([
+    Buffer.from(`${open200}${encoding}content-length: ${body.length}\r\n\r\n`),
+    body,
+  ]);
 }
 const reset = (socket: Socket): void => void socket.resetAndDestroy();
 const open200 = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
@@ -64,8 +82,16 @@ interface Fault {
 }
 
 const faultsAfterSending: readonly Fault[] = [
-  { name: 'accepts, never reads, closes', row: 'dropped', options: { onConnect: (socket) => void socket.end() } },
-  { name: 'reads the whole request, then closes', row: 'dropped', behave: (socket) => void socket.end() },
+  {
+    name: 'accepts, never reads, closes',
+    row: 'dropped',
+    options: { onConnect: (socket) => void socket.end() },
+  },
+  {
+    name: 'reads the whole request, then closes',
+    row: 'dropped',
+    behave: (socket) => void socket.end(),
+  },
   { name: 'reads the whole request, then resets', row: 'dropped', behave: reset },
   {
     name: 'closes within the head',
@@ -104,7 +130,8 @@ const faultsAfterSending: readonly Fault[] = [
     name: 'cuts a body of known length, by closing',
     row: 'cut_answer',
     http: 200,
-    behave: (socket) => void socket.end(`${open200}content-length: ${okBody.length}\r\n\r\n${okBody.slice(0, 10)}`),
+    behave: (socket) =>
+      void socket.end(`${open200}content-length: ${okBody.length}\r\n\r\n${okBody.slice(0, 10)}`),
   },
   {
     name: 'cuts a body of known length, by a reset',
@@ -120,20 +147,24 @@ const faultsAfterSending: readonly Fault[] = [
     name: 'cuts a chunked body',
     row: 'cut_answer',
     http: 200,
-    behave: (socket) => void socket.end(`${open200}transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n`),
+    behave: (socket) =>
+      void socket.end(`${open200}transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n`),
   },
   {
     name: 'cuts a body that ends with the connection',
     row: 'unreadable_success',
     http: 200,
-    behave: (socket) => void socket.end(`${open200}connection: close\r\n\r\n${okBody.slice(0, 10)}`),
+    behave: (socket) =>
+      void socket.end(`${open200}connection: close\r\n\r\n${okBody.slice(0, 10)}`),
   },
   {
     name: 'cuts a body that ends with the connection, by a reset',
     row: 'unreadable_success',
     http: 200,
     behave: (socket) => {
-      socket.write(`${open200}connection: close\r\n\r\n${okBody.slice(0, 10)}`, () => setTimeout(reset, 50, socket));
+      socket.write(`${open200}connection: close\r\n\r\n${okBody.slice(0, 10)}`, () =>
+        setTimeout(reset, 50, socket),
+      );
     },
   },
   {
@@ -171,7 +202,8 @@ const faultsAfterSending: readonly Fault[] = [
     name: 'sends 10 MiB',
     row: 'cut_answer',
     http: 200,
-    behave: (socket) => void socket.end(httpAnswer(200, JSON.stringify({ id: 'x'.repeat(10 * 1024 * 1024) }))),
+    behave: (socket) =>
+      void socket.end(httpAnswer(200, JSON.stringify({ id: 'x'.repeat(10 * 1024 * 1024) }))),
   },
   {
     name: 'answers 204',
@@ -224,13 +256,16 @@ const faultsAfterSending: readonly Fault[] = [
 ];
 
 describe('a call that may have left', () => {
-  it.each(faultsAfterSending)('ends as $row when the server $name', async ({ row, http, behave, options, timed }) => {
-    const server = await serve(behave ?? (() => {}), options);
-    const outcome = await submitTo(server.url, timed === true ? { timeouts: quickTimeouts } : {});
-    expect(outcome).toMatchObject({ row, sent: true, http: http ?? null, answer: null });
-    expect(JSON.stringify(outcome)).not.toContain(keyValue);
-    expect(server.connections, 'nothing is repeated by itself').toBe(1);
-  });
+  it.each(faultsAfterSending)(
+    'ends as $row when the server $name',
+    async ({ row, http, behave, options, timed }) => {
+      const server = await serve(behave ?? (() => {}), options);
+      const outcome = await submitTo(server.url, timed === true ? { timeouts: quickTimeouts } : {});
+      expect(outcome).toMatchObject({ row, sent: true, http: http ?? null, answer: null });
+      expect(JSON.stringify(outcome)).not.toContain(keyValue);
+      expect(server.connections, 'nothing is repeated by itself').toBe(1);
+    },
+  );
 
   it('ends as shutdown when the worker stops, with its connection closed', async () => {
     const server = await serve(() => stop.abort());
@@ -271,14 +306,19 @@ describe('a call that may have left', () => {
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
     [null, gzipSync],
-  ] as const)('is accepted when its answer is compressed although nobody asked for it: %s', async (name, compress) => {
-    const server = await serve((socket) => void socket.end(compressed(compress(Buffer.from(okBody)), name)));
-    expect(await submitTo(server.url)).toMatchObject({
-      row: 'accepted',
-      answer: { units: [{ code: 'A' }, { code: 'B' }] },
-    });
-    expect(server.requests[0]).toMatch(/^accept-encoding: identity\r$/m);
-  });
+  ] as const)(
+    'is accepted when its answer is compressed although nobody asked for it: %s',
+    async (name, compress) => {
+      const server = await serve(
+        (socket) => void socket.end(compressed(compress(Buffer.from(okBody)), name)),
+      );
+      expect(await submitTo(server.url)).toMatchObject({
+        row: 'accepted',
+        answer: { units: [{ code: 'A' }, { code: 'B' }] },
+      });
+      expect(server.requests[0]).toMatch(/^accept-encoding: identity\r$/m);
+    },
+  );
 
   it.each([
     ['is cut', gzipSync(Buffer.from(okBody)).subarray(0, 25), 'gzip'],
@@ -287,11 +327,18 @@ describe('a call that may have left', () => {
     ['becomes larger than the cap', gzipSync(Buffer.alloc(64 * bodyCapBytes, ' ')), 'gzip'],
   ])('may have been processed when its compressed answer %s', async (_what, body, name) => {
     const server = await serve((socket) => void socket.end(compressed(body, name)));
-    expect(await submitTo(server.url)).toMatchObject({ row: 'cut_answer', http: 200, sent: true, answer: null });
+    expect(await submitTo(server.url)).toMatchObject({
+      row: 'cut_answer',
+      http: 200,
+      sent: true,
+      answer: null,
+    });
   });
 
   it('gets the first answer on its connection, not a second one', async () => {
-    const server = await serve((socket) => void socket.end(httpAnswer(200, okBody) + httpAnswer(500, '')));
+    const server = await serve(
+      (socket) => void socket.end(httpAnswer(200, okBody) + httpAnswer(500, '')),
+    );
     expect(await submitTo(server.url)).toMatchObject({ row: 'accepted' });
   });
 });
@@ -305,23 +352,39 @@ describe('a call that never left', () => {
   });
 
   it('is unreachable when the name does not resolve', async () => {
-    expect(await submitTo('http://nowhere.invalid')).toMatchObject({ row: 'unreachable', sent: false });
-    expect(await submitTo('https://nowhere.invalid')).toMatchObject({ row: 'unreachable', sent: false });
+    expect(await submitTo('http://nowhere.invalid')).toMatchObject({
+      row: 'unreachable',
+      sent: false,
+    });
+    expect(await submitTo('https://nowhere.invalid')).toMatchObject({
+      row: 'unreachable',
+      sent: false,
+    });
   });
 
   it('is unreachable when the connection is not open in time', async () => {
-    // A TLS server that accepts and sends nothing stands for everything that hangs before the first byte.
+    // A TLS server that accepts and sends nothing stands for everything that hangs before the first
+    // byte.
     const server = await serve(() => {});
     const hanging = server.url.replace('http:', 'https:');
     const timeouts = { connectMs: 100, responseMs: 400, bodyMs: 400, totalMs: 5000 };
-    expect(await submitTo(hanging, { timeouts })).toMatchObject({ row: 'unreachable', sent: false });
+    expect(await submitTo(hanging, { timeouts })).toMatchObject({
+      row: 'unreachable',
+      sent: false,
+    });
     const short = { ...timeouts, connectMs: 5000, totalMs: 200 };
-    expect(await submitTo(hanging, { timeouts: short })).toMatchObject({ row: 'unreachable', sent: false });
+    expect(await submitTo(hanging, { timeouts: short })).toMatchObject({
+      row: 'unreachable',
+      sent: false,
+    });
   });
 
   it('is unreachable when the server hangs up during the TLS handshake', async () => {
     const server = await serve(() => {}, { onConnect: (socket) => void socket.resetAndDestroy() });
-    expect(await submitTo(server.url.replace('http:', 'https:'))).toMatchObject({ row: 'unreachable', sent: false });
+    expect(await submitTo(server.url.replace('http:', 'https:'))).toMatchObject({
+      row: 'unreachable',
+      sent: false,
+    });
   });
 
   it('is unreachable, without a connection, when the worker stopped before', async () => {
@@ -352,7 +415,9 @@ describe('a call that never left', () => {
   it('is refused by TLS even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
-      const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), { tls: certificates.good });
+      const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), {
+        tls: certificates.good,
+      });
       expect(await submitTo(server.url)).toMatchObject({ row: 'tls_refused', sent: false });
       const client = clientOf(server.url);
       opened.push(client);
@@ -376,7 +441,10 @@ describe('a call that never left', () => {
     opened.push({ close: async () => void plain.close() });
     const address = plain.address();
     const port = typeof address === 'object' ? address?.port : 0;
-    expect(await submitTo(`https://127.0.0.1:${port}`)).toMatchObject({ row: 'tls_refused', sent: false });
+    expect(await submitTo(`https://127.0.0.1:${port}`)).toMatchObject({
+      row: 'tls_refused',
+      sent: false,
+    });
   });
 
   it('is a local defect, without showing the key, when the key cannot be a header', async () => {
@@ -390,6 +458,10 @@ describe('a call that never left', () => {
 });
 
 it('a call reaches a TLS server whose authority is trusted', async () => {
-  const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), { tls: certificates.good });
-  expect(await submitTo(server.url, { ca: certificates.good.cert })).toMatchObject({ row: 'accepted' });
+  const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), {
+    tls: certificates.good,
+  });
+  expect(await submitTo(server.url, { ca: certificates.good.cert })).toMatchObject({
+    row: 'accepted',
+  });
 });

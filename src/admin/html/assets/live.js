@@ -75,15 +75,20 @@ function schedule(inMs) {
   if (everyMs > 0) timer = setTimeout(refresh, inMs);
 }
 
-const isChanged = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+const isChanged = (field) =>
+  field.value !== field.defaultValue || field.checked !== field.defaultChecked;
 
 /** Nothing is replaced under the hands of a person: what they read, have marked or write stays. */
 function isBusy() {
   if (document.hidden || getSelection()?.isCollapsed === false) return true;
   const { activeElement } = document;
-  const inForm = main.contains(activeElement) && activeElement?.matches('input, select, textarea, button') === true;
+  const inForm =
+    main.contains(activeElement) &&
+    activeElement?.matches('input, select, textarea, button') === true;
   const fields = [...main.querySelectorAll('input:not([type="hidden"]), textarea')];
-  return inForm || fields.some(isChanged) || main.querySelector('details[open], input:checked') !== null;
+  return (
+    inForm || fields.some(isChanged) || main.querySelector('details[open], input:checked') !== null
+  );
 }
 
 async function refresh() {
@@ -97,7 +102,8 @@ async function refresh() {
     const isPage = next.querySelector('main[data-live]') !== null;
     if (isPage && !isBusy()) replace(next);
     if (!isPage)
-      status.textContent = answer.status === 401 ? 'You are signed out.' : `The worker answered ${answer.status}.`;
+      status.textContent =
+        answer.status === 401 ? 'You are signed out.' : `The worker answered ${answer.status}.`;
   } catch {
     status.textContent = 'The worker does not answer.';
   }
@@ -106,12 +112,16 @@ async function refresh() {
 
 function replace(next) {
   const { activeElement } = document;
-  const focused = main.contains(activeElement) ? (activeElement?.getAttribute('href') ?? null) : null;
+  const focused = main.contains(activeElement)
+    ? (activeElement?.getAttribute('href') ?? null)
+    : null;
   const boxes = [...main.querySelectorAll('.scroll')].map((box) => box.scrollLeft);
   showLocalTimes(next);
   main.replaceChildren(...next.querySelector('main').childNodes);
-  for (const [index, box] of [...main.querySelectorAll('.scroll')].entries()) box.scrollLeft = boxes[index] ?? 0;
-  if (focused !== null) main.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  for (const [index, box] of [...main.querySelectorAll('.scroll')].entries())
+    box.scrollLeft = boxes[index] ?? 0;
+  if (focused !== null)
+    main.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   const links = next.querySelector('nav');
   const shown = document.querySelector('nav');
   if (links !== null && shown?.contains(activeElement) === false) shown.replaceWith(links);

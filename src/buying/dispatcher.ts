@@ -27,6 +27,11 @@ interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnk
   readonly maxIdleDelayMs?: number;
 }
 
+interface Claimed {
+  readonly attempt: OpenAttempt;
+  readonly key: CallKey;
+}
+
 const maxIdleDelayMs = 1000;
 const overdueIdleDelayMs = 100;
 
@@ -37,25 +42,28 @@ const overdueIdleDelayMs = 100;
 function shares(
   concurrency: number,
   { isSendDue, isLookupDue }: { isSendDue: boolean; isLookupDue: boolean },
-): { lookups: number; sends: number } {
+): Record<AttemptClaim['step'], number> {
   const third = Math.max(1, Math.floor(concurrency / 3));
   return {
-    lookups: isSendDue ? third : concurrency,
-    sends: isLookupDue ? Math.max(1, concurrency - third) : concurrency,
+    lookup: isSendDue ? third : concurrency,
+    send: isLookupDue ? Math.max(1, concurrency - third) : concurrency,
   };
 }
 
 /**
- * Claims due entries, one at a time, as the budget allows: lookups and sends by turns, and the
- * sources by turns. Intake only notifies it. Every claim is on disk, with its attempt and its
- * slots, before the call is made.
+ * Queues a task for each call that is due. A task begins with the claim of an entry, as the budget
+ * allows; its attempt and its slots are on disk before the call is made. So nothing that waits in
+ * the queue holds an entry or a slot. Lookups and sends take turns. Intake only notifies it.
  */
 export class Dispatcher {
   readonly #deps: AttemptDeps;
   #options: DispatcherOptions;
   readonly #attempts: Attempt;
   readonly #disk: DiskGuard;
-  readonly #queue: PQueue;
+  readonly #calls: PQueue;
+  /** One claim at a time: each knows the trials and the places that were taken before it. */
+  readonly #claims = new PQueue({ concurrency: 1 });
+  readonly #queued = new Set<AttemptClaim['step']>();
   readonly #loop: Loop;
   readonly #abort = new AbortController();
   readonly #underWay: Record<AttemptClaim['step'], number> = { send: 0, lookup: 0 };
@@ -75,9 +83,8 @@ export class Dispatcher {
       minFreeBytes: options.minFreeBytes ?? (() => usualSendingReserveBytes),
       stopped: 'nothing is sent',
     });
-    // Only for concurrency. The gate says when a call may start; a queue that counts starts
-    // overruns a sliding window.
-    this.#queue = new PQueue({ concurrency: options.concurrency });
+    // Without its `intervalCap`: docs/decisions.md says why the gate counts instead.
+    this.#calls = new PQueue({ concurrency: options.concurrency });
     this.#loop = new Loop({ clock: deps.clock, round: () => this.#round() });
     deps.gate.excludeKeys(
       (keyName, kind) =>
@@ -117,7 +124,7 @@ export class Dispatcher {
     changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes'>,
   ): Promise<void> {
     this.#options = { ...this.#options, ...changed };
-    this.#queue.concurrency = changed.concurrency;
+    this.#calls.concurrency = changed.concurrency;
     await this.pausesChanged();
   }
 
@@ -162,9 +169,10 @@ export class Dispatcher {
 
   async #drain(): Promise<void> {
     if (this.#loop.signal.aborted) return await this.#loop.stop();
+    this.#calls.pause();
     const ended = this.#loop
       .stop()
-      .then(() => this.#queue.onIdle())
+      .then(() => this.#calls.onPendingZero())
       .then(() => Promise.all(this.#backgroundTasks));
     await endWithin(this.#deps.clock, this.#options.graceMs, () => this.#abort.abort(), ended);
   }
@@ -183,9 +191,10 @@ export class Dispatcher {
       );
       this.#runInBackground('account check', () => this.#checkAccounts());
     }
-    while (!this.#loop.signal.aborted && (await this.#takeOne())) {
-      /* as long as there is work and budget */
-    }
+    this.#queueCall('lookup');
+    this.#queueCall('send');
+    // What has a place is claimed now. What waits for a place does not hold up the loop.
+    await this.#claims.onIdle();
     if (clock.monoMs() >= this.#forgetAtMono) {
       const { windowMs, transitMs } = limits;
       await steps.budget.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
@@ -205,32 +214,53 @@ export class Dispatcher {
       );
   }
 
+  /** At most one call of each kind waits for a place. */
+  #queueCall(step: AttemptClaim['step']): void {
+    if (this.#queued.has(step) || this.#loop.signal.aborted) return;
+    this.#queued.add(step);
+    // By turns: with one call at a time, too, neither kind waits for the end of the other.
+    const priority = step === this.#lastStep ? 0 : 1;
+    this.#calls
+      .add(() => this.#claimAndCall(step), { priority })
+      .catch((error: unknown) => this.#loop.fail(error));
+  }
+
+  async #claimAndCall(step: AttemptClaim['step']): Promise<void> {
+    this.#queued.delete(step);
+    const claimed = await this.#claims
+      .add(() => this.#claim(step))
+      // Nothing was claimed: the next round tries again.
+      .catch((error: unknown) => (isDiskFull(error) ? null : Promise.reject(error)));
+    if (claimed === null) return;
+    try {
+      await this.#attempts.run(claimed.attempt, claimed.key, this.#abort.signal);
+    } finally {
+      this.#underWay[step] -= 1;
+      this.#loop.notify();
+    }
+  }
+
   /**
-   * Claims one entry and starts its call. False when nothing is due, or nothing may start now.
-   * Neither kind of call starves the other: hanging lookups leave places to the sends, and slow
-   * sends leave places to the lookups.
+   * Claims one entry. Null when nothing is due, or nothing may start now. Neither kind of call
+   * starves the other: hanging lookups leave places to the sends, and slow sends leave places to
+   * the lookups.
    */
-  async #takeOne(): Promise<boolean> {
-    const { concurrency } = this.#options;
+  async #claim(step: AttemptClaim['step']): Promise<Claimed | null> {
     const { pauses } = this.#deps;
-    const isPaused = pauses.isAccountPaused();
-    if (this.#queue.pending >= concurrency || (isPaused && !pauses.trials().includes('account')))
-      return false;
-    if (!(await this.#disk.hasSpace())) return false;
+    if (this.#loop.signal.aborted) return null;
+    if (pauses.isAccountPaused() && !pauses.trials().includes('account')) return null;
+    if (!(await this.#disk.hasSpace())) return null;
     const isSendDue = await this.#isDue('send');
     const isLookupDue = await this.#isDue('lookup');
-    const { lookups, sends } = shares(concurrency, { isSendDue, isLookupDue });
-    const mayStart = {
-      lookup: isLookupDue && this.#underWay.lookup < lookups,
-      send: isSendDue && this.#underWay.send < sends,
-    };
-    // By turns: with one call at a time, too, neither kind waits for the end of the other.
-    const [first, second] =
-      this.#lastStep === 'lookup' ? (['send', 'lookup'] as const) : (['lookup', 'send'] as const);
-    return (
-      (mayStart[first] && (await this.#take(first))) ||
-      (mayStart[second] && (await this.#take(second)))
-    );
+    const most = shares(this.#options.concurrency, { isSendDue, isLookupDue });
+    const isDue = step === 'send' ? isSendDue : isLookupDue;
+    if (!isDue || this.#underWay[step] >= most[step]) return null;
+    const claimed = await this.#take(step);
+    if (claimed === null) return null;
+    this.#lastStep = step;
+    this.#underWay[step] += 1;
+    this.#queueCall(step);
+    return claimed;
   }
 
   async #isDue(step: AttemptClaim['step']): Promise<boolean> {
@@ -239,21 +269,22 @@ export class Dispatcher {
     return dueAt !== null && dueAt <= nowMs;
   }
 
-  async #take(step: AttemptClaim['step']): Promise<boolean> {
+  async #take(step: AttemptClaim['step']): Promise<Claimed | null> {
     const tried: string[] = [];
     for (;;) {
       // No await between this and the claim: a reload that gives the key's value another name must
       // find the slot on disk.
       const key = takeKey(this.#deps, step === 'send' ? 'spend' : 'read', tried);
-      if (key === null) return false;
-      if (await this.#takeWith(key, step)) return true;
+      if (key === null) return null;
+      const attempt = await this.#takeWith(key, step);
+      if (attempt !== null) return { attempt, key };
       // Another key may have to look up what it sent.
-      if (!this.#deps.accounts.mayDiffer) return false;
+      if (!this.#deps.accounts.mayDiffer) return null;
       tried.push(key.name);
     }
   }
 
-  async #takeWith(key: CallKey, step: AttemptClaim['step']): Promise<boolean> {
+  async #takeWith(key: CallKey, step: AttemptClaim['step']): Promise<OpenAttempt | null> {
     const { gate, steps, clock, pauses, wholesale } = this.#deps;
     const kind: CallKind = step === 'send' ? 'spend' : 'read';
     const opened = steps.openAttempt({
@@ -278,13 +309,9 @@ export class Dispatcher {
       gate.giveBack(key.name, kind);
       throw error;
     });
-    if (attempt === null) {
-      gate.giveBack(key.name, kind);
-      return false;
-    }
-    pauses.trialOpened(attempt.trialOf, attempt.attemptId);
-    this.#start(step, attempt, key);
-    return true;
+    if (attempt === null) gate.giveBack(key.name, kind);
+    else pauses.trialOpened(attempt.trialOf, attempt.attemptId);
+    return attempt;
   }
 
   /**
@@ -300,18 +327,6 @@ export class Dispatcher {
     }
     if (aside.some(({ step }) => step.step === 'review' || step.step === 'hold'))
       this.#deps.onSettled?.();
-  }
-
-  #start(step: AttemptClaim['step'], attempt: OpenAttempt, key: CallKey): void {
-    this.#lastStep = step;
-    this.#underWay[step] += 1;
-    this.#queue
-      .add(() => this.#attempts.run(attempt, key, this.#abort.signal))
-      .catch((error: unknown) => this.#loop.fail(error))
-      .finally(() => {
-        this.#underWay[step] -= 1;
-        this.#loop.notify();
-      });
   }
 
   /**
@@ -346,7 +361,7 @@ export class Dispatcher {
     // A probe in flight notifies when it is done.
     const times = this.#runningNames.has('probe') ? [] : [pauses.nextProbeAtMs()];
     let idleMs = this.#options.maxIdleDelayMs ?? maxIdleDelayMs;
-    if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
+    if (!pauses.isAccountPaused() && this.#calls.pending < this.#options.concurrency) {
       for (const [step, kind] of [
         ['send', 'spend'],
         ['lookup', 'read'],

@@ -213,9 +213,16 @@ export const mutantsOfScopes: readonly Mutant[] = [
     ],
   },
   {
+    name: 'several claims are made at a time',
+    file: 'buying/dispatcher.ts',
+    changes: [
+      ['#claims = new PQueue({ concurrency: 1 });', '#claims = new PQueue({ concurrency: 9 });'],
+    ],
+  },
+  {
     name: 'lookups have no share of the places for calls',
     file: 'buying/dispatcher.ts',
-    changes: [['lookups: isSendDue ? third : concurrency,', 'lookups: concurrency,']],
+    changes: [['lookup: isSendDue ? third : concurrency,', 'lookup: concurrency,']],
   },
   {
     name: 'a call that was open when the worker died is recorded as never sent',

@@ -373,15 +373,15 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'sending continues while the disk is full',
     file: dispatcher,
-    changes: [['if (!(await this.#disk.hasSpace())) return false;', '']],
+    changes: [['if (!(await this.#disk.hasSpace())) return null;', '']],
   },
   {
     name: 'an outcome that could not be recorded stops nothing',
     file: dispatcher,
     changes: [
       [
-        '.catch((error: unknown) => this.#loop.fail(error))\n      .finally(() => {\n        this.#underWay',
-        '.catch(() => undefined)\n      .finally(() => {\n        this.#underWay',
+        '.add(() => this.#claimAndCall(step), { priority }) .catch((error: unknown) => this.#loop.fail(error))',
+        '.add(() => this.#claimAndCall(step), { priority }).catch(() => undefined)',
       ],
     ],
   },

@@ -2,7 +2,7 @@ import type { ClockReading } from '../core/time/wall-clock.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { totalOf } from '../core/counts.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
-import type { Store } from '../store/store.ts';
+import type { ReadOnlyStore, Store } from '../store/store.ts';
 import type { CheckStatus, HealthCheck } from './health-server.ts';
 import { keptAnswer } from './kept-answer.ts';
 
@@ -15,7 +15,7 @@ const shownPauses = 50;
 
 /** The parts that are checked. */
 interface CheckedParts {
-  readonly store: Store;
+  readonly store: ReadOnlyStore & { readonly sealing: Pick<Store['sealing'], 'sealsWith'> };
   readonly disk: { hasSpace(): Promise<boolean> };
   readonly progress: { health(): CheckStatus };
   readonly folders: readonly {
@@ -44,10 +44,11 @@ export function healthChecks(
   reloader: { health(): CheckStatus } | null,
   { clock, isSandbox }: { readonly clock: Pick<Clock, 'monoMs'>; readonly isSandbox: boolean },
 ): HealthCheck[] {
+  const { read } = store;
   // The codes of a sandbox can be used by nobody.
   const isClear = store.sealing.sealsWith === null && !isSandbox;
-  const attention = keptAnswer(() => attentionCounts(store), keptForMs, clock);
-  const sinks = keptAnswer(() => pausedSinks(store), keptForMs, clock);
+  const attention = keptAnswer(() => attentionCounts(read), keptForMs, clock);
+  const sinks = keptAnswer(() => pausedSinks(read), keptForMs, clock);
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -56,7 +57,7 @@ export function healthChecks(
     const { verdict, aheadMs } = apiClock.read();
     return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };
   };
-  const submission = async () => warnIf((await store.pauses.all()).length > 0);
+  const submission = () => warnIf(read.openPauses().length > 0);
   return [
     { name: 'database', readiness: true, check: database },
     // Whether the disk of the outbox has space for new orders.
@@ -97,7 +98,7 @@ export function healthChecks(
 }
 
 /** Null when the list is empty; `more`: there are others that were not counted. */
-function attentionCounts({ read }: Store): Readonly<Record<string, unknown>> | null {
+function attentionCounts(read: OutboxReader): Readonly<Record<string, unknown>> | null {
   const counts = read.attentionCounts({}, mostCounted + 1);
   const counted = totalOf(counts);
   if (counted === 0) return null;
@@ -108,7 +109,7 @@ function attentionCounts({ read }: Store): Readonly<Record<string, unknown>> | n
  * The sinks that take no results at the moment, by name; null: there is none. Their messages may
  * have what others wrote.
  */
-function pausedSinks({ read }: Store): Readonly<Record<string, unknown>> | null {
+function pausedSinks(read: OutboxReader): Readonly<Record<string, unknown>> | null {
   const paused = read.sinkPauses();
   if (paused.length === 0) return null;
   return Object.fromEntries(

@@ -10,7 +10,7 @@ const firstTrialMs = 1000;
 const outageMs = 60_000;
 
 interface PauseDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'results'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

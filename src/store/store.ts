@@ -184,6 +184,9 @@ export class Store extends OutboxSteps {
   }
 }
 
+/** What metrics and health checks get: nothing of it writes. Pages get `read` alone. */
+export type ReadOnlyStore = Pick<Store, 'read' | 'fileSizes' | 'freeBytes' | 'checkHealth'>;
+
 /**
  * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what
  * it belongs to.

@@ -33,7 +33,6 @@ export async function measuredOutbox(changes: Partial<GaugeSources> = {}) {
   metrics.watch({
     store: {
       read: outbox.store.read,
-      pauses: outbox.store.pauses,
       fileSizes: () => outbox.store.fileSizes(),
       freeBytes: async () => 1000,
     },

@@ -9,7 +9,7 @@ import {
   type UpkeepTask,
 } from '../../store/sqlite/upkeep-results.ts';
 import { newestBackupMs } from '../../store/sqlite/backup.ts';
-import type { Store } from '../../store/store.ts';
+import type { ReadOnlyStore } from '../../store/store.ts';
 
 import type { ApiClock } from '../../buying/proofs/api-clock.ts';
 import type { BudgetGate } from '../../buying/budget/budget-gate.ts';
@@ -36,7 +36,7 @@ const mostCounted = 10_000;
 
 /** Where the values come from at each scrape. */
 export interface GaugeSources {
-  readonly store: Pick<Store, 'fileSizes' | 'freeBytes' | 'pauses' | 'read'>;
+  readonly store: Omit<ReadOnlyStore, 'checkHealth'>;
   readonly gate: Pick<BudgetGate, 'usage' | 'rateLimitedTotal'>;
   readonly apiClock: Pick<ApiClock, 'read'>;
   readonly checks: readonly HealthCheck[];
@@ -129,8 +129,8 @@ const families: readonly Family[] = [
       paused_scopes: ['Paused scopes, by kind.', 'kind'],
       submission_paused: ['Paused scopes, by the reason of the pause.', 'reason'],
     },
-    read: async ({ store }) => {
-      const pauses = await store.pauses.all();
+    read: ({ store: { read } }) => {
+      const pauses = read.openPauses();
       const kinds = pauses.map(({ scope }) => scopeKindOf(scope));
       const reasons = pauses.map(({ reason }) => oneOf(pauseReasons, reason));
       return [

@@ -11,7 +11,7 @@ import { SinkPause } from '../sink-pause.ts';
 import { alertMessage, newsSince, openConditions, type News, type Trouble } from './news.ts';
 
 interface AlertDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'read' | 'alerts' | 'results'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -9,6 +9,7 @@ import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { readMeta } from '../sqlite/meta.ts';
 import { refuseOlder } from '../sqlite/schema.ts';
 import { mappedBefore, readSkuSightings } from '../storefronts/storefront-skus.ts';
+import { readPauses } from '../entries/pauses.ts';
 import { readKeptAnswers, readLastAnswer } from '../entries/kept-answers.ts';
 import {
   readAttention,
@@ -54,6 +55,7 @@ const reads = {
   counts: readCounts,
   sources: readSources,
   backlog: readBacklog,
+  openPauses: readPauses,
   pauses: readPauseEffects,
   queuedEntry: readQueuedEntry,
   hourStatistics: readHourStatistics,

@@ -15,6 +15,12 @@ export function isDiskFull(error: unknown): error is Error {
   );
 }
 
+/** Whether a step of the store failed, rather than a call to others: the worker must stop, or wait. */
+export const isOutboxFailure = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  /^(DISK_FULL|DATABASE_WRITE_FAILED|SQLITE_)/.test(String(error.code));
+
 /**
  * Repeats a step every second as long as the disk is full; DISK_FULL is thrown only once the signal
  * has aborted.

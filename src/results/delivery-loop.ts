@@ -5,7 +5,7 @@ import { messageOf } from '../core/message-text.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { endWithin } from '../ops/deadline.ts';
-import { isDiskFull } from '../ops/disk-guard.ts';
+import { isDiskFull, isOutboxFailure } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import type { DueCsvFile } from '../store/results/csv-files.ts';
 import type { DueDelivery } from '../store/results/results.ts';
@@ -246,26 +246,15 @@ export class DeliveryLoop {
     const { requestId, version } = delivery;
     const { signal } = this.#ended;
     const subject = { sink: sink.name, ...delivery.subject };
-    let unconfirmed: { readonly error: unknown } | null = null;
-    const recorded = async (step: Promise<void>): Promise<void> => {
-      try {
-        await step;
-      } catch (error) {
-        unconfirmed = { error };
-        throw error;
-      }
-    };
     const of = { requestId, sink: sink.name };
-    const confirm = async (events: string) =>
-      await recorded(store.results.confirmEvents({ ...of, events }));
-    const keepNotePosts = async (posts: string) =>
-      await recorded(store.results.keepNotePosts({ ...of, posts }));
+    const confirm = (events: string) => store.results.confirmEvents({ ...of, events });
+    const keepNotePosts = (posts: string) => store.results.keepNotePosts({ ...of, posts });
     let end: DeliveryEnd;
     try {
       end = await delivery.deliver({ signal, confirm, keepNotePosts });
     } catch (error) {
       // The outbox failed, not the receiver.
-      if (unconfirmed !== null) throw error;
+      if (isOutboxFailure(error)) throw error;
       // Aborted by the stop of the worker: the delivery is due again at the next start.
       if (!signal.aborted) await this.#failed(delivery, error, { isProbe, subject });
       return;

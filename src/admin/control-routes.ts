@@ -36,7 +36,7 @@ const bodyBytes = 1_048_576;
 
 export const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422 | 503>> = {
   NOT_FOUND: 404,
-  REFUSED: 409,
+  NOT_ALLOWED: 409,
   INVALID_INPUT: 422,
   CONFIG_INVALID: 422,
   DISK_FULL: 503,
@@ -66,7 +66,7 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
       const message = `The worker is of version ${programVersion}, and the command of version ${version}`;
       const hint =
         'nothing was done: use the program of the worker, or restart the worker with yours';
-      return context.json({ error: { code: 'REFUSED', message, hint } }, 409);
+      return context.json({ error: { code: 'NOT_ALLOWED', message, hint } }, 409);
     }
     if (options.draining()) {
       const hint = 'try again when it has stopped';

@@ -31,7 +31,7 @@ function checkKey(text: string, settings: CommandSettings): void {
 /**
  * Performs a person's command as one step of the store: in the worker, or in the command line while
  * no worker runs.
- * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED
+ * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, NOT_ALLOWED
  */
 export async function performCommand(
   store: Store,

@@ -124,10 +124,13 @@ function adminPages(
   });
 }
 
-/** Reads the configuration again. @throws OrderSyncError REFUSED where nothing can be read again */
+/** Reads the configuration again. @throws OrderSyncError NOT_ALLOWED where nothing can be read again */
 const reloadOf = (reloader: ConfigReloader | null) => async (asked: string) => {
   if (reloader === null)
-    throw new OrderSyncError('REFUSED', 'The demo cannot read its configuration: start it again');
+    throw new OrderSyncError(
+      'NOT_ALLOWED',
+      'The demo cannot read its configuration: start it again',
+    );
   return await reloader.reload(asked);
 };
 

@@ -11,7 +11,7 @@ import { Pauses } from '../buying/breakers/pauses.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 import { stopGraceMs } from '../buying/decision/settings.ts';
-import type { CurrentConfig, PartDeps, Submission, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, SubmissionParts, WorkerDeps } from './worker-deps.ts';
 
 export function buildWholesaleClient(
   { config, clock, version }: WorkerDeps,
@@ -37,7 +37,7 @@ export async function buildSubmission(
   wholesale: WholesaleClient,
   apiClock: ApiClock,
   current: CurrentConfig,
-): Promise<Submission> {
+): Promise<SubmissionParts> {
   const { config, clock, random } = deps;
   const { keys, limits } = config.wholesale;
   const { retryTimeScale } = config.submit;
@@ -62,7 +62,7 @@ export async function buildSubmission(
 export function buildDispatcher(
   { config, metrics }: PartDeps,
   current: CurrentConfig,
-  submission: Submission,
+  submission: SubmissionParts,
   start: { readonly incarnationId: number; readonly rechecks: RecheckRule },
   onSettled: () => void,
 ): Dispatcher {

@@ -24,7 +24,7 @@ import { BuyingSteps } from '../buying/steps-sql.ts';
 import { countKeptCalls, keepCalls } from './doctor-calls.ts';
 import { noticeOlderCopy, whyOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
-import type { Submission, WorkerDeps } from './worker-deps.ts';
+import type { SubmissionParts, WorkerDeps } from './worker-deps.ts';
 
 /** API calls for commands of people. `stop` aborts them and waits until their ends are recorded. */
 export class CommandCalls {
@@ -59,7 +59,7 @@ export function commandSettings({ wholesale, submit }: Config): CommandSettings 
 }
 
 export async function performCalls(
-  { readBack, submission }: { readonly readBack: ReadBack; readonly submission: Submission },
+  { readBack, submission }: { readonly readBack: ReadBack; readonly submission: SubmissionParts },
   command: CallingCommand,
   signal: AbortSignal,
 ): Promise<CommandResult> {
@@ -116,7 +116,7 @@ async function checkApiWithoutWorker(
   try {
     const older = await whyOlderCopy(opened);
     if (older !== null)
-      throw new OrderSyncError('REFUSED', `the API was not asked: ${older}`, {
+      throw new OrderSyncError('NOT_ALLOWED', `the API was not asked: ${older}`, {
         hint: startTheWorker,
       });
     const bootId = clock.bootId ?? null;

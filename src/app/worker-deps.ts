@@ -56,7 +56,7 @@ export interface BuiltResults {
   readonly sinksOf: (config: Config) => readonly (Sink | FileSink)[];
 }
 
-export interface Submission extends AttemptDeps {
+export interface SubmissionParts extends AttemptDeps {
   readonly wholesale: WholesaleClient;
   readonly apiClock: ApiClock;
 }
@@ -68,7 +68,7 @@ export interface WorkerParts {
   readonly store: Store;
   readonly progress: ProgressKeeper;
   readonly disk: DiskGuard;
-  readonly submission: Submission;
+  readonly submission: SubmissionParts;
   readonly dispatcher: Dispatcher;
   readonly results: BuiltResults;
   readonly folders: readonly FolderIntake[];

@@ -38,7 +38,7 @@ const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
   FOLDER_UNUSABLE: exitCodes.refused,
   DISK_FULL: exitCodes.refused,
   LISTEN_FAILED: exitCodes.refused,
-  REFUSED: exitCodes.refused,
+  NOT_ALLOWED: exitCodes.refused,
   UNREACHABLE: exitCodes.unreachable,
   DATABASE_REPLACED: exitCodes.unexpected,
   DATABASE_WRITE_FAILED: exitCodes.unexpected,

@@ -23,7 +23,7 @@ export type OrderSyncErrorCode =
   | 'FOLDER_UNUSABLE'
   | 'LISTEN_FAILED'
   | 'NOT_FOUND'
-  | 'REFUSED'
+  | 'NOT_ALLOWED'
   | 'UNREACHABLE'
   | 'INVALID_INPUT'
   | 'INVARIANT';

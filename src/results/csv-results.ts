@@ -19,7 +19,7 @@ import { type FileSink, type Postponed, retryDelayMs } from './delivery-loop.ts'
 import type { ResultFolder } from './result-folder.ts';
 
 /**
- * @throws OrderSyncError NOT_FOUND when the file is not kept any more; REFUSED when it is another
+ * @throws OrderSyncError NOT_FOUND when the file is not kept any more; NOT_ALLOWED when it is another
  * file now
  */
 export type ReadOriginal = (
@@ -78,7 +78,7 @@ export class CsvSink implements FileSink {
         }
       });
     await readOriginal(due, write).catch((error: unknown) => {
-      if (!hasCode(error, 'NOT_FOUND') && !hasCode(error, 'REFUSED')) throw error;
+      if (!hasCode(error, 'NOT_FOUND') && !hasCode(error, 'NOT_ALLOWED')) throw error;
       throw new DeliveryError(error.message, {
         reason: error.code,
         refusesResult: true,
@@ -89,7 +89,7 @@ export class CsvSink implements FileSink {
 
   retryDelayMs(failures: number, error: unknown): number | null {
     const { reason } = failureOf(error);
-    const isLost = reason === 'REFUSED' || (reason === 'NOT_FOUND' && failures >= triesToFind);
+    const isLost = reason === 'NOT_ALLOWED' || (reason === 'NOT_FOUND' && failures >= triesToFind);
     return isLost ? null : retryDelayMs(failures - 1);
   }
 

@@ -16,7 +16,7 @@ export interface MapOfLine extends Pick<ShopSettings, 'source' | 'currency' | 's
 
 /**
  * The order of a rejected line by the present SKU map. Its `wait_h` counts from now.
- * @throws OrderSyncError REFUSED when the map says nothing else than before, or nothing that can be
+ * @throws OrderSyncError NOT_ALLOWED when the map says nothing else than before, or nothing that can be
  * ordered
  */
 export function newRequestFor(
@@ -27,13 +27,13 @@ export function newRequestFor(
 ): NewRequest {
   const { reference, sku: named } = line;
   if (named === null || !Number.isInteger(named.quantity)) {
-    throw new OrderSyncError('REFUSED', `${reference} was not ordered by a SKU`, {
+    throw new OrderSyncError('NOT_ALLOWED', `${reference} was not ordered by a SKU`, {
       hint: 'order it again without --remap, or under a new line id with what is right',
     });
   }
   const sku = skus.get(named.name);
   if (sku === undefined) {
-    throw new OrderSyncError('REFUSED', `The SKU map has no "${named.name}"`, {
+    throw new OrderSyncError('NOT_ALLOWED', `The SKU map has no "${named.name}"`, {
       hint: `add it to ${map.skuMap}`,
     });
   }
@@ -49,7 +49,7 @@ export function newRequestFor(
   const found = toOrderLine(order, shopLine, { ...map, iccidField: 'iccid' }, sku);
   if ('problem' in found) {
     throw new OrderSyncError(
-      'REFUSED',
+      'NOT_ALLOWED',
       `${reference} cannot be ordered as the SKU map says: ${found.problem}`,
       {
         hint: `correct "${named.name}" in ${map.skuMap}`,
@@ -61,7 +61,7 @@ export function newRequestFor(
   const same = { ...purchaseOf(line), rules: line.rules };
   if (isDeepStrictEqual({ ...purchaseOf(request), rules: request.rules }, same)) {
     throw new OrderSyncError(
-      'REFUSED',
+      'NOT_ALLOWED',
       `The SKU map says the same for "${named.name}" as when it was ordered`,
       {
         hint: `correct it in ${map.skuMap}, or order it again without --remap`,

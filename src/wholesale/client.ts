@@ -76,7 +76,7 @@ interface Keyed {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Submission extends RenderedCall, Keyed {
+export interface OrderCall extends RenderedCall, Keyed {
   readonly operation: Operation;
   readonly expect: Expectation;
 }
@@ -205,7 +205,7 @@ export class WholesaleClient {
    * `error` (Spec 7) in which something of an order is recognised, and that repeats no field of
    * another order. Whether units are delivered, missing or refunded, its `answer` says.
    */
-  async submit(submission: Submission): Promise<Outcome> {
+  async submit(submission: OrderCall): Promise<Outcome> {
     const { operation, expect } = submission;
     const [family, wire] = [familyOf(operation), answerWireFor(this.#wire.answer, operation)];
     const part: KeptPart = { family, wire, known: knownOf(expect) };

@@ -58,8 +58,8 @@ it('counts the first rows of a long attention list, and says that there are more
   // What was read last is shown for a second.
   expect(check?.details?.()).toBeNull();
   nowMono = 1000;
-  expect([await check?.check(), check?.details?.()]).toEqual(['warn', { refused_line: 10_000 }]);
+  expect([await check?.check(), check?.details?.()]).toEqual(['warn', { invalid_line: 10_000 }]);
   await refuse(10_000, 5);
   nowMono = 2000;
-  expect(check?.details?.()).toEqual({ refused_line: 10_001, more: true });
+  expect(check?.details?.()).toEqual({ invalid_line: 10_001, more: true });
 });

@@ -49,7 +49,7 @@ describe('a scope that a person resumes', () => {
     const worker = await pausedWorker();
     // The state after a resume whose commit reached the disk, but was reported as failed.
     write(worker, "DELETE FROM pauses WHERE scope = 'account'");
-    await expect(resume(worker)).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(resume(worker)).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(1);
   });

@@ -337,7 +337,7 @@ const ways: readonly Way[] = [
   {
     name: 'a refused line of a file',
     fail: refusedLine,
-    kind: 'refused_line',
+    kind: 'invalid_line',
     code: 'invalid_field',
     result: ['rejected', 'invalid_field'],
     refusal: null,
@@ -348,7 +348,7 @@ const ways: readonly Way[] = [
       await accept(store);
       await accept(store, { quantity: 5 }, agoMs(anHour));
     },
-    kind: 'refused_line',
+    kind: 'invalid_line',
     code: 'conflict',
     result: null,
     refusal: null,
@@ -356,7 +356,7 @@ const ways: readonly Way[] = [
   {
     name: 'a refused file',
     fail: refusedFile,
-    kind: 'refused_file',
+    kind: 'invalid_file',
     code: 'not_utf8',
     result: null,
     refusal: null,
@@ -601,9 +601,9 @@ describe('each way in which an order can fail', () => {
       expired: true,
       needs_manual_delivery: true,
       shown_twice: true,
-      refused_line: true,
+      invalid_line: true,
       storefront: true,
-      refused_file: true,
+      invalid_file: true,
       delivery: true,
       older_copy: true,
       key_used_elsewhere: true,

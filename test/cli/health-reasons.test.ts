@@ -16,7 +16,7 @@ it('says in a sentence why each check does not pass, and nothing about those tha
       something_new: 'warn',
     },
     details: {
-      attention: { rejected: 3, refused_line: 9, more: true },
+      attention: { rejected: 3, invalid_line: 9, more: true },
       results: { 'callback:shop': { reason: 'http_503', since, waiting: 7 } },
       clock: { ahead_ms: -125_000 },
       sealing: { reason: 'codes are stored in clear', next: 'make a key' },
@@ -29,7 +29,7 @@ it('says in a sentence why each check does not pass, and nothing about those tha
     'The disk of the outbox is nearly full, so no new orders are taken in: free space or enlarge the disk.',
     `Nothing is sent for account since ${since} (api_disabled); 12 entries wait.`,
     '2 more scopes are paused: `order-sync queue status` has them.',
-    'The attention list has 3 rejected, 9 refused_line and more: see `order-sync orders list --attention`.',
+    'The attention list has 3 rejected, 9 invalid_line and more: see `order-sync orders list --attention`.',
     `The sink callback:shop takes no results since ${since} (http_503); 7 wait.`,
     'The clock of this machine is 125 s behind that of the API: let NTP set it.',
     'Codes are stored in clear. To do: make a key.',

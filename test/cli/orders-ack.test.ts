@@ -7,7 +7,7 @@ const inReview = 'os-6kaxc2lkdkxasrz3ryxnk4zzla';
 const why = ['--reason', 'refunded by hand'];
 
 /**
- * One row each of needs_review, pause, rejected (since 11:00:01) and refused_line (since 11:00:00);
+ * One row each of needs_review, pause, rejected (since 11:00:01) and invalid_line (since 11:00:00);
  * it is 12:00.
  */
 async function filled(): Promise<Installation> {
@@ -20,7 +20,7 @@ async function counts(outbox: Installation): Promise<unknown> {
   return JSON.parse((await outbox.run('queue', 'status', '--json')).stdout).attention_counts;
 }
 
-const all = { needs_review: 1, pause: 1, rejected: 1, refused_line: 1 };
+const all = { needs_review: 1, pause: 1, rejected: 1, invalid_line: 1 };
 
 describe('order-sync orders ack', () => {
   it('ends the named rows at once, and the audit log keeps who did it and why', async () => {
@@ -56,14 +56,14 @@ describe('order-sync orders ack', () => {
     expect(stderr).toMatch(
       /^refused: os-6kaxc2lkdkxasrz3ryxnk4zzla is needs_review .*retry, resolve\n$/,
     );
-    expect(await counts(outbox)).toEqual({ needs_review: 1, pause: 1, refused_line: 1 });
+    expect(await counts(outbox)).toEqual({ needs_review: 1, pause: 1, invalid_line: 1 });
   });
 
   it('shows how many rows fit a filter, and ends them only with --yes', async () => {
     const outbox = await filled();
     const preview = await outbox.run('orders', 'ack', '--source', 'shop1', ...why);
     expect(preview.stdout).toMatch(
-      /^2 \(1 refused_line, 1 rejected\) would be acknowledged; do it with --yes\n1 more need a decision and stay\n\nATTENTION[^]*invalid_variant[^]*invalid_field/,
+      /^2 \(1 invalid_line, 1 rejected\) would be acknowledged; do it with --yes\n1 more need a decision and stay\n\nATTENTION[^]*invalid_variant[^]*invalid_field/,
     );
     expect(await counts(outbox)).toEqual(all);
     expect((await outbox.run('orders', 'ack', '--source', 'shop1', '--yes', ...why)).stdout).toBe(
@@ -112,7 +112,7 @@ describe('order-sync orders ack', () => {
       refused: [
         {
           id: inReview,
-          code: 'REFUSED',
+          code: 'NOT_ALLOWED',
           message: expect.stringContaining('needs a decision'),
           hint,
         },

@@ -482,7 +482,7 @@ describe('order-sync queue status', () => {
 
       spent today (UTC): 19.00 USD, refunded 0.00, orders charged: 1
 
-      4 need attention: 1 needs_review, 1 pause, 1 refused_line, 1 rejected
+      4 need attention: 1 invalid_line, 1 needs_review, 1 pause, 1 rejected
 
       STATE         ENTRIES
       pending       1
@@ -502,7 +502,7 @@ describe('order-sync queue status', () => {
         to do: compare it with the supplier's list, then settle it with \`orders resolve\`, or try again
         with \`orders retry\`
         id: os-6kaxc2lkdkxasrz3ryxnk4zzla
-      1 x invalid_field shop1/1001/3 (refused_line), since 2026-11-21 11:00:00Z
+      1 x invalid_field shop1/1001/3 (invalid_line), since 2026-11-21 11:00:00Z
         line 4 of the file, quantity: must be at least 1
         to do: correct the line and send it again, or end it with \`orders ack\`
         id: line:1
@@ -578,7 +578,7 @@ describe('order-sync queue status', () => {
             "code": "invalid_field",
             "holds_up": "this line",
             "id": "line:1",
-            "kind": "refused_line",
+            "kind": "invalid_line",
             "line_id": "3",
             "message": "line 4 of the file, quantity: must be at least 1",
             "order_id": "1001",
@@ -592,9 +592,9 @@ describe('order-sync queue status', () => {
           },
         ],
         "attention_counts": {
+          "invalid_line": 1,
           "needs_review": 1,
           "pause": 1,
-          "refused_line": 1,
           "rejected": 1,
         },
         "attention_groups": [
@@ -617,7 +617,7 @@ describe('order-sync queue status', () => {
           {
             "code": "invalid_field",
             "count": 1,
-            "kind": "refused_line",
+            "kind": "invalid_line",
             "since": "2026-11-21T11:00:00.000Z",
             "sources": 1,
             "subject": null,

@@ -123,7 +123,7 @@ describe('the command line', () => {
 
 describe('exit codes', () => {
   it('follow the code of an error, also after a failed clean-up, and are 1 for an unknown error', () => {
-    const refused = new OrderSyncError('REFUSED', 'x');
+    const refused = new OrderSyncError('NOT_ALLOWED', 'x');
     expect(exitCodeFor(refused)).toBe(5);
     expect(exitCodeFor(new AggregateError([refused, new Error('y')]))).toBe(5);
     expect(

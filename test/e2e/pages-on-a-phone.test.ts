@@ -108,7 +108,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
 
   it.each([
     '/attention',
-    '/attention?kind=refused_line&code=unknown_sku',
+    '/attention?kind=invalid_line&code=unknown_sku',
     '/orders',
     '/deliveries',
     '/audit',

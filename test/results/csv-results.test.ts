@@ -83,7 +83,7 @@ it('is written when the last row of its file has ended, and not before', async (
 
 it('is given up where its file was changed; one that is not found is looked for three times', async () => {
   const changed = await withFile(() =>
-    Promise.reject(new OrderSyncError('REFUSED', 'another file')),
+    Promise.reject(new OrderSyncError('NOT_ALLOWED', 'another file')),
   );
   await changed.buy();
   changed.loop.notify();

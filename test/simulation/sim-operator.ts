@@ -240,9 +240,13 @@ export class SimOperator {
         const code = error instanceof Error && 'code' in error ? String(error.code) : '';
         this.#trace(`refused: ${command.action} ${subject}: ${String(error)}`);
         if (
-          !['REFUSED', 'NOT_FOUND', 'INVALID_INPUT', 'DATABASE_WRITE_FAILED', 'DISK_FULL'].includes(
-            code,
-          ) &&
+          ![
+            'NOT_ALLOWED',
+            'NOT_FOUND',
+            'INVALID_INPUT',
+            'DATABASE_WRITE_FAILED',
+            'DISK_FULL',
+          ].includes(code) &&
           !code.startsWith('SQLITE_')
         )
           this.#violate('I0', `${command.action} of ${subject} failed: ${String(error)}`);

@@ -151,7 +151,7 @@ describe('a rejected line whose SKU map was corrected', () => {
     const { shops, reference } = await withRejected();
     shops.mapSkus(skus);
     await expect(remap(shops, reference)).rejects.toMatchObject({
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
       message: expect.stringMatching(why),
     });
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
@@ -170,7 +170,7 @@ describe('a rejected line whose SKU map was corrected', () => {
     const reference = await settle(shops, rejected);
     shops.mapSkus(corrected);
     await expect(remap(shops, reference)).rejects.toMatchObject({
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
       message: /a part of a line/,
     });
   });

@@ -233,7 +233,7 @@ class History {
         lookupFamilies: [],
       });
     } catch (error) {
-      if (hasCode(error, 'REFUSED')) return;
+      if (hasCode(error, 'NOT_ALLOWED')) return;
       throw error;
     }
     this.#forPerson.delete(reference);

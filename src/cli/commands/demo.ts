@@ -43,7 +43,7 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
   if (config.wholesale.environment !== 'sandbox') {
     const message = 'The demo runs against its own sandbox only, but this config is for production';
     const hint = 'run the worker with `order-sync run`, or the demo without --config';
-    throw new OrderSyncError('REFUSED', message, { hint });
+    throw new OrderSyncError('NOT_ALLOWED', message, { hint });
   }
   const logger = loggerFor(config, context.stdout);
   const isFirstStart = !existsSync(config.databasePath);
@@ -74,7 +74,7 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
 
 function folderOf({ intake: { folders } }: Config) {
   if (folders[0] !== undefined) return folders[0];
-  throw new OrderSyncError('REFUSED', 'The demo needs a folder for its samples', {
+  throw new OrderSyncError('NOT_ALLOWED', 'The demo needs a folder for its samples', {
     hint: 'list one in intake.folders',
   });
 }

@@ -76,10 +76,10 @@ async function requireApi(loaded: LoadedConfig, context: CliContext): Promise<vo
   }
 }
 
-/** @throws OrderSyncError REFUSED when the file is there */
+/** @throws OrderSyncError NOT_ALLOWED when the file is there */
 function writeExample(file: string, context: CliContext): void {
   if (existsSync(file))
-    throw new OrderSyncError('REFUSED', `${file} is there already`, {
+    throw new OrderSyncError('NOT_ALLOWED', `${file} is there already`, {
       hint: 'name another file with --config',
     });
   mkdirSync(dirname(file), { recursive: true });

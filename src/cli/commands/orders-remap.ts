@@ -51,7 +51,7 @@ function mapOf({ reference, source, folder }: MappedLine, { intake }: Config): M
     intake.folders.find(({ name }) => name === folder) ?? {};
   if (skuMap !== null) return { source, currency: currency ?? undefined, skuMap, shop: null };
   throw new OrderSyncError(
-    'REFUSED',
+    'NOT_ALLOWED',
     `No SKU map is configured for ${reference} of the source "${source}"`,
     {
       hint: 'order it again without --remap, or under a new line id with what is right',

@@ -59,7 +59,7 @@ export function addSandbox(program: Command, context: CliContext): void {
  * Starts a sandbox for a command.
  * @throws OrderSyncError LISTEN_FAILED when its address is taken; DATABASE_LOCKED when another
  * sandbox has its database;
- *   REFUSED when the database is of another version, or of another program
+ *   NOT_ALLOWED when the database is of another version, or of another program
  */
 export async function startSandbox(
   options: SandboxSection & Pick<SandboxOptions, 'reset' | 'log'>,
@@ -80,7 +80,7 @@ export async function startSandbox(
         );
       case 'SANDBOX_DATABASE_UNKNOWN':
         throw new OrderSyncError(
-          'REFUSED',
+          'NOT_ALLOWED',
           `${database} is not a database of this version of the sandbox`,
           {
             hint: 'if an earlier version made it, delete it; else set sandbox.database to another file',

@@ -31,7 +31,7 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
   const { config } = await configFrom(options);
   const [first] = config.seal.keys;
   if (first === undefined) {
-    throw new OrderSyncError('REFUSED', 'There is no sealing key', {
+    throw new OrderSyncError('NOT_ALLOWED', 'There is no sealing key', {
       hint: 'make one with `openssl rand -base64 32`, put it into seal.keys, and restart the worker',
     });
   }
@@ -40,7 +40,7 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
     const done = await sendCommand(config, { action: 'seal_again' }, 'sealed', context);
     if (done.sealsWith !== first.id) {
       const message = `The running worker seals with ${done.sealsWith ?? 'no key'}, not with ${first.id}`;
-      throw new OrderSyncError('REFUSED', message, {
+      throw new OrderSyncError('NOT_ALLOWED', message, {
         hint: 'restart the worker: it reads seal.keys at its start',
       });
     }

@@ -118,7 +118,7 @@ async function readAll(file: string, format: OrderFormat, folder: FolderSettings
     const has = names.length === 0 ? [] : [`The file has the columns ${names.join(', ')}.`];
     const message = [error.message, ...mistakes, ...has, ...may].join('\n');
     throw new OrderSyncError(
-      'REFUSED',
+      'NOT_ALLOWED',
       message,
       error.hint === undefined ? {} : { hint: error.hint },
     );
@@ -143,7 +143,7 @@ async function readLines(
     if (rejections.length > shown.length)
       shown.push(`  and ${rejections.length - shown.length} more`);
     throw new OrderSyncError(
-      'REFUSED',
+      'NOT_ALLOWED',
       [`${rejections.length} lines cannot be accepted:`, ...shown].join('\n'),
       {
         hint: 'nothing was submitted: correct them and submit it again',
@@ -154,7 +154,7 @@ async function readLines(
     item.kind === 'line' ? [withSkuRules(item.line, skus, clock.wallMs())] : [],
   );
   if (lines.length === 0)
-    throw new OrderSyncError('REFUSED', `${file} holds no orders that are to be bought`);
+    throw new OrderSyncError('NOT_ALLOWED', `${file} holds no orders that are to be bought`);
   return lines;
 }
 

@@ -231,7 +231,12 @@ interface AcknowledgedResult {
   /** The ids of the rows that left the list. */
   acknowledged: readonly string[];
   /** The named ids that cannot be acknowledged; `hint`: the next step of the operator. */
-  refused: readonly { id: string; code: 'REFUSED' | 'NOT_FOUND'; message: string; hint: string }[];
+  refused: readonly {
+    id: string;
+    code: 'NOT_ALLOWED' | 'NOT_FOUND';
+    message: string;
+    hint: string;
+  }[];
 }
 
 interface BulkResult {

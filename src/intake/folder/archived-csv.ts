@@ -18,7 +18,7 @@ interface ArchivedCsvName {
 }
 
 /**
- * Throws NOT_FOUND when it is not in the archive any more; REFUSED when it is another file than was
+ * Throws NOT_FOUND when it is not in the archive any more; NOT_ALLOWED when it is another file than was
  * taken in.
  */
 export async function readArchivedCsv(
@@ -72,7 +72,7 @@ async function* recordsOf(
 
 function notTheFile(path: string, cause?: unknown): OrderSyncError {
   return new OrderSyncError(
-    'REFUSED',
+    'NOT_ALLOWED',
     `${path} is not the file that was taken in: its SHA-256 differs`,
     {
       cause,

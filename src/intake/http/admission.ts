@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import type { Clock } from '../../core/clock.ts';
 import { type KnownToken, knownTokens, ownerOfToken, RateLimit } from '../../ops/callers.ts';
 import type { CallerLimits } from './caller-limits.ts';
-import { Refusal } from './problem.ts';
+import { HttpProblem } from './problem.ts';
 import type { TokenCaller, TokenScope, WebhookSettings } from './settings.ts';
 import {
   type StandardWebhookHeaders,
@@ -83,7 +83,7 @@ export class Admission {
   }
 
   /**
-   * Null when the request has no token. Throws Refusal when it is unknown, must wait, or was not
+   * Null when the request has no token. Throws HttpProblem when it is unknown, must wait, or was not
    * made for this.
    */
   #callerByToken({ env }: Context<Web>, scope: TokenScope): Caller | null {
@@ -108,12 +108,12 @@ export class Admission {
     this.count(caller);
     if (scopes.includes(scope)) return caller;
     const detail = `This token may not ${scope} orders, only ${scopes.join(' and ')} them.`;
-    throw new Refusal('scope_not_allowed', detail);
+    throw new HttpProblem('scope_not_allowed', detail);
   }
 
   /**
    * The caller by the signature of the raw body. With a token, too, both must be valid, and the
-   * narrower right counts. Throws Refusal when no caller's secret made the signature.
+   * narrower right counts. Throws HttpProblem when no caller's secret made the signature.
    */
   #signer(
     { env }: Context<Web>,
@@ -140,7 +140,7 @@ export class Admission {
     if (source === null) return token;
     if (token.sources === null || token.sources.includes(source))
       return { ...token, source, sources };
-    throw new Refusal(
+    throw new HttpProblem(
       'source_not_allowed',
       'The token and the signature belong to different sources.',
     );
@@ -159,24 +159,24 @@ export class Admission {
   }
 }
 
-/** Throws Refusal when the caller may not touch orders of this source. */
+/** Throws HttpProblem when the caller may not touch orders of this source. */
 export function requireSource(caller: Caller, source: string): void {
   if (caller.sources === null || caller.sources.includes(source)) return;
   const own = caller.sources.map((one) => `"${one}"`).join(', ');
-  throw new Refusal(
+  throw new HttpProblem(
     'source_not_allowed',
     `This caller may only touch orders of the source ${own}.`,
   );
 }
 
-function tooOften(detail: string, waitMs: number): Refusal {
-  return new Refusal('rate_limited', detail, {
+function tooOften(detail: string, waitMs: number): HttpProblem {
+  return new HttpProblem('rate_limited', detail, {
     headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
   });
 }
 
-function unauthorized(detail: string): Refusal {
-  return new Refusal('unauthorized', detail, {
+function unauthorized(detail: string): HttpProblem {
+  return new HttpProblem('unauthorized', detail, {
     headers: { 'www-authenticate': 'Bearer realm="order-sync"' },
   });
 }
@@ -185,10 +185,10 @@ function requirePlainJson({ env }: Context<Web>): void {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } =
     env.incoming.headers;
   if (!/^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i.test(type)) {
-    throw new Refusal('unsupported_media_type', 'Send "Content-Type: application/json".');
+    throw new HttpProblem('unsupported_media_type', 'Send "Content-Type: application/json".');
   }
   if (encoding.toLowerCase() !== 'identity') {
-    throw new Refusal(
+    throw new HttpProblem(
       'unsupported_media_type',
       `The content encoding "${encoding.slice(0, 32)}" is not supported.`,
     );

@@ -7,7 +7,7 @@ import { ConnectionGuard } from '../../ops/connection-guard.ts';
 import { RefusalCounts } from '../../ops/refusal-counts.ts';
 import { BodyBytes, useRawBody } from './raw-body.ts';
 import { FailedTokens } from '../../ops/callers.ts';
-import { Refusal } from './problem.ts';
+import { HttpProblem } from './problem.ts';
 import type { WebhookLimits } from './settings.ts';
 
 /** So long a caller may take to read its answer, in ms. */
@@ -41,7 +41,7 @@ export class CallerLimits {
 
   /**
    * Reads a body and returns what `use` makes of it. The body is in memory until `use` returns.
-   * Throws Refusal when it is too large or incomplete, and when the bodies of others fill the
+   * Throws HttpProblem when it is too large or incomplete, and when the bodies of others fill the
    * memory.
    * @param from whether the caller proved who it is, before the body was read
    */
@@ -65,7 +65,7 @@ export class CallerLimits {
         },
       );
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'overloaded') this.refusals.count(name);
+      if (error instanceof HttpProblem && error.code === 'overloaded') this.refusals.count(name);
       throw error;
     }
   }

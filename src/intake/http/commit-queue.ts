@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Intake } from '../../store/intake/intake.ts';
 import type { RequestOutcome, WholeRequest } from '../../store/intake/accept-request.ts';
 import { isDiskFull } from '../../ops/disk-guard.ts';
-import { Refusal } from './problem.ts';
+import { HttpProblem } from './problem.ts';
 
 interface Waiting {
   readonly request: WholeRequest;
@@ -54,14 +54,16 @@ export class CommitQueue {
   }
 
   /**
-   * Resolves when the request is on disk, or conflicts with what is there. Throws Refusal when too
+   * Resolves when the request is on disk, or conflicts with what is there. Throws HttpProblem when too
    * many wait.
    */
   submit(lines: WholeRequest['lines']): Promise<RequestOutcome> {
     if (this.#failed) return Promise.reject(unavailable());
     if (this.#uncommitted >= this.#limit) {
       const detail = `${this.#limit} requests already wait for the disk; nothing of this one was accepted.`;
-      return Promise.reject(new Refusal('overloaded', detail, { headers: { 'retry-after': '1' } }));
+      return Promise.reject(
+        new HttpProblem('overloaded', detail, { headers: { 'retry-after': '1' } }),
+      );
     }
     this.#uncommitted += 1;
     const { promise, resolve, reject } = Promise.withResolvers<RequestOutcome>();
@@ -135,15 +137,15 @@ export class CommitQueue {
 }
 
 /** The refusal while the disk has no space for new orders. */
-export function fullDisk(): Refusal {
+export function fullDisk(): HttpProblem {
   const detail =
     'The disk of the worker is full or nearly full. Send it again later: nothing is bought twice.';
-  return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
+  return new HttpProblem('unavailable', detail, { headers: { 'retry-after': '30' } });
 }
 
 /** The refusal while the outbox cannot be written: the caller must keep its order. */
-export function unavailable(): Refusal {
+export function unavailable(): HttpProblem {
   const detail =
     'The worker cannot record orders at the moment. Send it again later: nothing is bought twice.';
-  return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
+  return new HttpProblem('unavailable', detail, { headers: { 'retry-after': '30' } });
 }

@@ -14,7 +14,7 @@ import { isDiskFull } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
 import { type Admission, requireSource, type Web } from './admission.ts';
 import type { CommitQueue } from './commit-queue.ts';
-import { Refusal, type DocumentMistake } from './problem.ts';
+import { HttpProblem, type DocumentMistake } from './problem.ts';
 import {
   type TokenScope,
   usualSource,
@@ -78,7 +78,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
       },
       'an order was sent again with other content: rejected, the first content stays',
     );
-    throw conflictRefusal(outcome.conflicts);
+    throw conflictProblem(outcome.conflicts);
   }
   if (outcome.kind === 'failed') throw outcome.error;
   const { orders } = outcome;
@@ -145,7 +145,7 @@ async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promis
       reference,
       state,
     }));
-    throw new Refusal('already_sent', detail, { extensions: { lines } });
+    throw new HttpProblem('already_sent', detail, { extensions: { lines } });
   }
   if (result.cancelled > 0) {
     logger.info({ caller, source, order_id: orderId, lines: result.cancelled }, 'order cancelled');
@@ -162,7 +162,7 @@ function acceptedLines(orders: readonly AcceptedOrder[]): AcceptedLines {
 }
 
 /**
- * The order in the address of a request, and the name of the caller. Throws Refusal when the caller
+ * The order in the address of a request, and the name of the caller. Throws HttpProblem when the caller
  * may not touch it.
  */
 function requestedOrder({ admission }: OrderRoutesDeps, context: Context<Web>, scope: TokenScope) {
@@ -172,8 +172,8 @@ function requestedOrder({ admission }: OrderRoutesDeps, context: Context<Web>, s
   return { caller: caller.name, source, orderId: context.req.param('order_id') ?? '' };
 }
 
-function notFound(source: string, orderId: string): Refusal {
-  return new Refusal('not_found', `There is no order "${orderId}" of the source "${source}".`);
+function notFound(source: string, orderId: string): HttpProblem {
+  return new HttpProblem('not_found', `There is no order "${orderId}" of the source "${source}".`);
 }
 
 /** Maps some at once, and lets the worker do what else is due before it maps the next. */
@@ -204,12 +204,12 @@ function acknowledgementOf(
   };
 }
 
-function conflictRefusal(conflicts: readonly OrderConflict[]): Refusal {
+function conflictProblem(conflicts: readonly OrderConflict[]): HttpProblem {
   const names = conflicts.slice(0, 3).map(({ source, orderId }) => `${source}/${orderId}`);
   const more =
     conflicts.length > names.length ? ` and ${conflicts.length - names.length} more` : '';
   const detail = `${names.join(', ')}${more} was accepted before with other content, which stays. Nothing of this request was accepted.`;
-  return new Refusal('conflict', detail, {
+  return new HttpProblem('conflict', detail, {
     extensions: {
       conflicts: conflicts.map(({ source, orderId, lines }) => ({
         source,
@@ -253,7 +253,7 @@ const shownMistakes = 100;
 
 /**
  * Reads one order, an array of orders, or `{"orders": […]}`. All or nothing: the caller is there to
- * correct a mistake, and would otherwise have to find out which part was accepted. Throws Refusal
+ * correct a mistake, and would otherwise have to find out which part was accepted. Throws HttpProblem
  * with every mistake found.
  */
 function readOrders(
@@ -288,12 +288,12 @@ function readJson(body: Buffer, depth: number): StrictJson {
   let text = '';
   try {
     text = utf8Text(body);
-    if (text.trim() === '') throw new Refusal('invalid_json', 'The body is empty.');
+    if (text.trim() === '') throw new HttpProblem('invalid_json', 'The body is empty.');
     return parseStrictJson(text, depth, mostNames);
   } catch (error) {
-    if (error instanceof DocumentError) throw new Refusal('invalid_json', error.message);
+    if (error instanceof DocumentError) throw new HttpProblem('invalid_json', error.message);
     if (error instanceof JsonSyntaxError)
-      throw new Refusal('invalid_json', syntaxMessage(text, error));
+      throw new HttpProblem('invalid_json', syntaxMessage(text, error));
     throw error;
   }
 }
@@ -388,7 +388,7 @@ function fragment(pointer: string): string {
  * The refusal of a request with mistakes. A mistake of an order is found at each of its lines, and
  * listed once.
  */
-function invalid(mistakes: readonly DocumentMistake[]): Refusal {
+function invalid(mistakes: readonly DocumentMistake[]): HttpProblem {
   const distinct = [
     ...new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake])).values(),
   ];
@@ -397,5 +397,5 @@ function invalid(mistakes: readonly DocumentMistake[]): Refusal {
   const more =
     distinct.length > errors.length ? `, of which the first ${errors.length} are listed` : '';
   const detail = `There ${found} in the request${more}. Correct it and send all of it again.`;
-  return new Refusal('invalid_order', detail, { extensions: { errors } });
+  return new HttpProblem('invalid_order', detail, { extensions: { errors } });
 }

@@ -35,7 +35,7 @@ export interface DocumentMistake {
  * Thrown to refuse a request. `webhook-intake.ts` turns it into an answer. It is no failure of the
  * worker, so it is not logged.
  */
-export class Refusal extends Error {
+export class HttpProblem extends Error {
   readonly code: ProblemCode;
   readonly headers: Readonly<Record<string, string>>;
   readonly extensions: Readonly<Record<string, unknown>>;
@@ -43,10 +43,10 @@ export class Refusal extends Error {
   constructor(
     code: ProblemCode,
     detail: string,
-    { headers = {}, extensions = {} }: Partial<Pick<Refusal, 'headers' | 'extensions'>> = {},
+    { headers = {}, extensions = {} }: Partial<Pick<HttpProblem, 'headers' | 'extensions'>> = {},
   ) {
     super(detail);
-    this.name = 'Refusal';
+    this.name = 'HttpProblem';
     this.code = code;
     this.headers = headers;
     this.extensions = extensions;
@@ -57,7 +57,12 @@ export class Refusal extends Error {
  * The answer to a refused request: `application/problem+json` (RFC 9457). Its type links to the
  * page that explains it.
  */
-export function problemResponse({ code, message: detail, headers, extensions }: Refusal): Response {
+export function problemResponse({
+  code,
+  message: detail,
+  headers,
+  extensions,
+}: HttpProblem): Response {
   const { status, title } = problemKinds[code];
   const problem = { type: `/docs#${code}`, title, status, detail, code, ...extensions };
   const body = `${JSON.stringify(problem)}\n`;

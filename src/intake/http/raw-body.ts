@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { Refusal } from './problem.ts';
+import { HttpProblem } from './problem.ts';
 
 /** How many bytes of request bodies may be in memory at once. */
 export class BodyBytes {
@@ -67,7 +67,7 @@ interface BodyPlace {
 
 /**
  * Reads a request body as the bytes that arrived, because signatures are made over bytes, and
- * returns what `use` makes of it. Then another may take its place in memory. Throws Refusal when it
+ * returns what `use` makes of it. Then another may take its place in memory. Throws HttpProblem when it
  * is too large, if possible before it is read, when it ends too early, or when the bodies of others
  * fill the memory that bodies may have.
  */
@@ -80,7 +80,7 @@ export async function useRawBody<T>(
   if (announced > maxBytes) throw tooLarge(maxBytes);
   const { promise: refused, reject } = Promise.withResolvers<never>();
   let isRefused = false;
-  const refuse = (why: Refusal): void => {
+  const refuse = (why: HttpProblem): void => {
     isRefused = true;
     reject(why);
   };
@@ -153,7 +153,7 @@ class GrowingBody {
   }
 
   /** Returns why the part cannot be added; null: it was. */
-  add(part: Buffer): Refusal | 'tiny_parts' | null {
+  add(part: Buffer): HttpProblem | 'tiny_parts' | null {
     this.#parts += 1;
     if (this.#parts > freeParts + this.#length / bytesPerPart) return 'tiny_parts';
     const length = this.#length + part.length;
@@ -186,19 +186,19 @@ class GrowingBody {
   }
 }
 
-function incomplete(what: string): Refusal {
-  return new Refusal('incomplete', `The body ${what}.`);
+function incomplete(what: string): HttpProblem {
+  return new HttpProblem('incomplete', `The body ${what}.`);
 }
 
-export function tooLarge(maxBytes: number): Refusal {
-  return new Refusal('too_large', `A body may have at most ${maxBytes} bytes.`, {
+export function tooLarge(maxBytes: number): HttpProblem {
+  return new HttpProblem('too_large', `A body may have at most ${maxBytes} bytes.`, {
     // The rest of the body would have to be read before the next request on this connection.
     headers: { connection: 'close' },
   });
 }
 
-function noRoom(): Refusal {
-  return new Refusal(
+function noRoom(): HttpProblem {
+  return new HttpProblem(
     'overloaded',
     'The bodies of other requests fill the memory; nothing of this one was accepted.',
     {

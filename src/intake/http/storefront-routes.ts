@@ -6,7 +6,7 @@ import type { StorefrontTaken } from '../../store/storefronts/storefront-order.t
 import type { Web } from './admission.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import { hasFormOfSignature, hmacSha256, isSignature } from './signatures.ts';
-import { Refusal } from './problem.ts';
+import { HttpProblem } from './problem.ts';
 import { tooLarge } from './raw-body.ts';
 
 export interface ShopHandlers {
@@ -100,7 +100,7 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
   const routes = new Hono<Web>();
   routes.on(['GET', 'POST'], '/webhooks/:platform/:shop', async (context) => {
     const handler = deps.shops.handlerFor(context.req.param('platform'), context.req.param('shop'));
-    if (handler === null) throw new Refusal('not_found', 'There is no such shop.');
+    if (handler === null) throw new HttpProblem('not_found', 'There is no such shop.');
     if (context.req.method !== 'POST')
       return context.text('This address works: the shop posts its webhooks here.');
     const { incoming } = context.env;
@@ -138,8 +138,8 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
   return routes;
 }
 
-const wronglySigned = (): Refusal =>
-  new Refusal(
+const wronglySigned = (): HttpProblem =>
+  new HttpProblem(
     'unauthorized',
     'The signature does not fit the body: is the secret that of the shop?',
   );

@@ -13,7 +13,7 @@ import { hasFormOfSignature } from './signatures.ts';
 import { CommitQueue, fullDisk, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { orderRoutes } from './order-routes.ts';
-import { problemResponse, Refusal } from './problem.ts';
+import { problemResponse, HttpProblem } from './problem.ts';
 import type { WebhookSettings } from './settings.ts';
 import { type ReadBack, type ShopHandlers, storefrontRoutes } from './storefront-routes.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
@@ -162,7 +162,9 @@ export class WebhookIntake {
     if (this.#isStopping()) {
       const headers = { 'retry-after': '10', connection: 'close' };
       return problemResponse(
-        new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers }),
+        new HttpProblem('unavailable', 'The worker is stopping; nothing was accepted.', {
+          headers,
+        }),
       );
     }
     const response = await this.#endpoints.respond(request, bindings);
@@ -194,7 +196,7 @@ function webhookRoutes(
    * Counts what a shop may have met: at its address, or with its headers, which strangers do not
    * send by mistake.
    */
-  const refuse = (refusal: Refusal, { req: { path }, env }: Context<Web>): Response => {
+  const refuse = (refusal: HttpProblem, { req: { path }, env }: Context<Web>): Response => {
     const { headers } = env.incoming;
     const [, root, platform = '', shop = ''] = path.split('/');
     const isFromShop = shops.formats.some(
@@ -212,15 +214,15 @@ function webhookRoutes(
   app.all('/v1/orders', () => methodNotAllowed('POST'));
   app.all('/v1/orders/:source/:order_id', () => methodNotAllowed('GET, DELETE'));
   app.notFound((context) =>
-    refuse(new Refusal('not_found', 'There is nothing at this address. See /docs.'), context),
+    refuse(new HttpProblem('not_found', 'There is nothing at this address. See /docs.'), context),
   );
   app.onError((error, context) => {
-    if (error instanceof Refusal) return refuse(error, context);
+    if (error instanceof HttpProblem) return refuse(error, context);
     if (isDiskFull(error)) return problemResponse(fullDisk());
     if (hasCode(error, 'DATABASE_WRITE_FAILED')) return problemResponse(unavailable());
     logger.error({ err: error }, 'a request failed');
     return problemResponse(
-      new Refusal('internal', 'Send it again: nothing is bought twice. The log says why.'),
+      new HttpProblem('internal', 'Send it again: nothing is bought twice. The log says why.'),
     );
   });
   return app;
@@ -228,6 +230,6 @@ function webhookRoutes(
 
 function methodNotAllowed(allow: string): Response {
   return problemResponse(
-    new Refusal('method_not_allowed', `Allowed: ${allow}.`, { headers: { allow } }),
+    new HttpProblem('method_not_allowed', `Allowed: ${allow}.`, { headers: { allow } }),
   );
 }

@@ -222,15 +222,6 @@ export function pausedScopes(paused: readonly Pause[]): PausedScopes {
   return { account: all.has('account'), keys, all, byPerson };
 }
 
-/** The same scopes, without some that the worker paused. */
-export function pausesWithout(paused: PausedScopes, scopes: readonly string[]): PausedScopes {
-  if (scopes.length === 0) return paused;
-  const all = new Set(
-    [...paused.all].filter((it) => !scopes.includes(it) || paused.byPerson.has(it)),
-  );
-  return { ...paused, all };
-}
-
 /** Whether new entries of a lane wait for a paused scope. */
 export function isLanePaused(
   { balance, hasFallback, product, family }: Lane,

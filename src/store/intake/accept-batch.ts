@@ -44,14 +44,14 @@ interface TakenLine {
   readonly isRepeat: boolean;
 }
 
-interface KnownLine extends Purchase {
+interface StoredPurchase extends Purchase {
   readonly id: number;
   readonly fingerprint: string;
   readonly file_id: string | null;
   readonly reference: string;
 }
 
-const findLine = statementOf<[number, string], KnownLine>(
+const findLine = statementOf<[number, string], StoredPurchase>(
   `SELECT l.id, ${purchaseColumnsOf('l')}, l.fingerprint, l.file_id, e.reference
    FROM lines l JOIN entries e ON e.line_id = l.id
    WHERE l.request_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
@@ -253,7 +253,7 @@ function likeLine(database: Sqlite, { lineId }: Ids, { requestId, isNew }: Reque
 function compareLine(
   database: Sqlite,
   line: IntakeBatch['lines'][number],
-  known: KnownLine,
+  known: StoredPurchase,
   batch: IntakeBatch,
 ): AcceptedLine {
   const { source, orderId, lineId, lineNumber } = line;

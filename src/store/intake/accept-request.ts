@@ -44,14 +44,14 @@ export interface OrderConflict {
 
 type Order = readonly [AcceptableLine, ...AcceptableLine[]];
 
-interface KnownLine extends Purchase {
+interface StoredPurchase extends Purchase {
   readonly requestId: number;
   readonly lineId: string;
   readonly fingerprint: string;
   readonly reference: string;
 }
 
-const selectLines = statementOf<[number], KnownLine>(
+const selectLines = statementOf<[number], StoredPurchase>(
   `SELECT l.request_id AS requestId, l.line_id AS lineId, ${purchaseColumnsOf('l')}, l.fingerprint,
           (SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference
    FROM lines l WHERE l.request_id = ? ORDER BY l.id`,
@@ -75,7 +75,10 @@ export function acceptRequest(outbox: Outbox, { lines, nowMs }: WholeRequest): R
   };
 }
 
-function knownLines(database: Sqlite, { source, orderId }: AcceptableLine): readonly KnownLine[] {
+function knownLines(
+  database: Sqlite,
+  { source, orderId }: AcceptableLine,
+): readonly StoredPurchase[] {
   const requestId = findRequest(database).get(source, orderId);
   return requestId === undefined ? [] : selectLines(database).all(requestId);
 }
@@ -83,7 +86,7 @@ function knownLines(database: Sqlite, { source, orderId }: AcceptableLine): read
 function acceptOrder(
   outbox: Outbox,
   order: Order,
-  known: readonly KnownLine[],
+  known: readonly StoredPurchase[],
   nowMs: number,
 ): AcceptedOrder {
   const [{ source, orderId }] = order;
@@ -107,7 +110,7 @@ function ordersOf(lines: WholeRequest['lines']): readonly Order[] {
   );
 }
 
-function conflictOf(order: Order, known: readonly KnownLine[]): readonly OrderConflict[] {
+function conflictOf(order: Order, known: readonly StoredPurchase[]): readonly OrderConflict[] {
   if (known.length === 0) return [];
   const [{ source, orderId }] = order;
   const sent = new Map(order.map((line) => [line.lineId, line]));

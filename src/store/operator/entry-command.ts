@@ -75,7 +75,7 @@ export function actOnEntry(
   const row = findActingRow(database).get(reference);
   if (row === undefined) throw unknownReference(reference);
   const verdict = decideAction(factsOf(outbox, row, command), order, command);
-  if (!verdict.ok) throw new OrderSyncError('REFUSED', verdict.why, { hint: verdict.hint });
+  if (!verdict.ok) throw new OrderSyncError('NOT_ALLOWED', verdict.why, { hint: verdict.hint });
   const { move } = verdict;
   // A held entry shows why it is held.
   const reviewReason = move.state === 'held' ? command.reason : move.reviewReason;
@@ -120,9 +120,13 @@ export function givePieces(outbox: Outbox, command: PiecesCommand) {
   const found = selectInQuestion(outbox.database).all(command);
   const requestId = decidePieces(outbox.database).get(pieces, found[0]?.lineId);
   if (requestId === undefined) {
-    throw new OrderSyncError('REFUSED', `${reference} has no ${pieces} pieces to decide about`, {
-      hint: "of a delivered line of which the shop's paid order has fewer pieces now, it is decided once",
-    });
+    throw new OrderSyncError(
+      'NOT_ALLOWED',
+      `${reference} has no ${pieces} pieces to decide about`,
+      {
+        hint: "of a delivered line of which the shop's paid order has fewer pieces now, it is decided once",
+      },
+    );
   }
   for (const { flagId } of found) endFlag(outbox.database).run(nowMs, flagId);
   resultChanged(outbox, requestId, nowMs, true);
@@ -152,7 +156,7 @@ export function actInBulk(
       actOnEntry(outbox, { ...command, reference, order: { action: order }, inBulk: which });
       changed.push(reference);
     } catch (error) {
-      if (!hasCode(error, 'REFUSED')) throw error;
+      if (!hasCode(error, 'NOT_ALLOWED')) throw error;
       refused.push({ reference, message: error.message, hint: error.hint ?? '' });
     }
   }
@@ -166,7 +170,7 @@ function notFitting(database: Sqlite, reference: string): OrderSyncError {
     state === undefined
       ? 'is not in the outbox'
       : `is ${state} now, or has changed since it was found`;
-  return new OrderSyncError('REFUSED', `${reference} ${why}`, {
+  return new OrderSyncError('NOT_ALLOWED', `${reference} ${why}`, {
     hint: 'look again which entries the filter finds',
   });
 }
@@ -175,7 +179,7 @@ function notFitting(database: Sqlite, reference: string): OrderSyncError {
 function requireWholeLine(database: Sqlite, row: EntryRow): void {
   if (findOtherPart(database).get(row.line_id, row.id) === undefined) return;
   throw new OrderSyncError(
-    'REFUSED',
+    'NOT_ALLOWED',
     `${row.reference} is a part of a line that was ordered in parts`,
     {
       hint: 'order the rest of the line under a new line id, then end this row with `orders ack`',
@@ -189,7 +193,7 @@ function rememberEsims(database: Sqlite, row: EntryRow, iccids: readonly string[
     const owner = findEntryOfEsim(database).get(iccid);
     if (owner !== undefined && owner.id !== row.id) {
       throw new OrderSyncError(
-        'REFUSED',
+        'NOT_ALLOWED',
         `The eSIM ${iccid} came with the order ${owner.reference}`,
         {
           hint: 'compare the ICCIDs with the list of the supplier; nothing was changed',

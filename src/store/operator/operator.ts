@@ -27,7 +27,7 @@ type ScopeRequest = AuditedRequest & { readonly scope: string };
  * throw INVALID_INPUT for a request without an actor or a reason.
  */
 export class Operator extends OutboxSteps {
-  /** @throws OrderSyncError NOT_FOUND, REFUSED (naming the state and what is allowed) */
+  /** @throws OrderSyncError NOT_FOUND, NOT_ALLOWED (naming the state and what is allowed) */
   readonly actOnEntry = this.#decision<EntryCommand, EntryCommandResult>(actOnEntry);
 
   /**
@@ -36,7 +36,7 @@ export class Operator extends OutboxSteps {
    */
   readonly actInBulk = this.#decision(actInBulk);
 
-  /** @throws OrderSyncError REFUSED */
+  /** @throws OrderSyncError NOT_ALLOWED */
   readonly givePieces = this.#decision(givePieces);
 
   /**
@@ -69,11 +69,11 @@ export class Operator extends OutboxSteps {
   /**
    * Pauses a scope until a person resumes it. Takes over a pause of the worker, which no probe ends
    * then.
-   * @throws OrderSyncError INVALID_INPUT, REFUSED when a person paused it already
+   * @throws OrderSyncError INVALID_INPUT, NOT_ALLOWED when a person paused it already
    */
   readonly pauseScope = this.#decision(pauseScope);
 
-  /** @throws OrderSyncError INVALID_INPUT, REFUSED when it is not paused */
+  /** @throws OrderSyncError INVALID_INPUT, NOT_ALLOWED when it is not paused */
   readonly resumeScope = this.#decision(resumeScope);
 
   /**
@@ -96,7 +96,7 @@ function pauseScope({ database }: Outbox, request: ScopeRequest): void {
   readScope(scope);
   const before = readPause(database, scope);
   if (!pauseByPerson(database, request)) {
-    throw new OrderSyncError('REFUSED', `${scope} is paused already, by ${before?.openedBy}`, {
+    throw new OrderSyncError('NOT_ALLOWED', `${scope} is paused already, by ${before?.openedBy}`, {
       hint: 'resume it with `order-sync queue resume`',
     });
   }
@@ -110,7 +110,7 @@ function resumeScope({ database }: Outbox, request: ScopeRequest): void {
   const before = readPause(database, scope);
   if (!endPauseByPerson(database, scope)) {
     const paused = readPauses(database).map((pause) => pause.scope);
-    throw new OrderSyncError('REFUSED', `${scope} is not paused`, {
+    throw new OrderSyncError('NOT_ALLOWED', `${scope} is not paused`, {
       hint: paused.length === 0 ? 'nothing is paused' : `paused are: ${paused.join(', ')}`,
     });
   }
@@ -130,7 +130,7 @@ export interface AcknowledgeRequest extends AuditedRequest {
 }
 
 type Acknowledged = ResultOf<'acknowledged'>;
-type Refusal = Acknowledged['refused'][number];
+type NotAcknowledged = Acknowledged['refused'][number];
 
 const updateOf = (table: string, key: string) =>
   statementOf<{ nowMs: number; key: string }, never>(
@@ -180,7 +180,7 @@ function endRow(outbox: Outbox, row: Attention, request: AcknowledgeRequest): vo
   recordAudit(outbox.database, { ...request, action: 'acknowledge', subject, detail });
 }
 
-function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): Refusal {
+function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): NotAcknowledged {
   const row = found.find((it) => it.id === id);
   const entry = findActingRow(database).get(id);
   if (entry !== undefined) {
@@ -193,7 +193,7 @@ function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): R
         : `what can be done: ${actions.join(', ')}`;
     return {
       id,
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
       message: `${id} is ${state} and ${why}: it cannot be acknowledged`,
       hint,
     };
@@ -201,7 +201,7 @@ function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): R
   if (row !== undefined) {
     return {
       id,
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
       message: `${id} needs a decision: it cannot be acknowledged`,
       hint: row.whatToDo,
     };

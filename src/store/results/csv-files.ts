@@ -142,7 +142,7 @@ export class CsvFiles extends OutboxSteps {
 
   /**
    * The outcomes of the rows of a file in this range of line numbers, by line number.
-   * @throws OrderSyncError REFUSED when the codes of one were shredded
+   * @throws OrderSyncError NOT_ALLOWED when the codes of one were shredded
    */
   async results(
     requestId: number,

@@ -53,7 +53,7 @@ function valuesOf(which: Redelivery) {
  * Makes the next results of a redelivery due again, at one sink or at all of their source; not
  * those whose codes were shredded. Returns how many, and where the next step continues; null: there
  * is none.
- * @throws OrderSyncError INVALID_INPUT; REFUSED when all of one order were shredded
+ * @throws OrderSyncError INVALID_INPUT; NOT_ALLOWED when all of one order were shredded
  */
 export function redeliver(
   outbox: Outbox,

@@ -269,10 +269,12 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
 /** The sender would replace the codes that it has by none. */
 export function shreddedError(whose: string, what: string): OrderSyncError {
   const message = `the codes of ${whose} were shredded (retention.codes_days): ${what} is not written again without them`;
-  return new OrderSyncError('REFUSED', message, { hint: 'what was written before stays as it is' });
+  return new OrderSyncError('NOT_ALLOWED', message, {
+    hint: 'what was written before stays as it is',
+  });
 }
 
-/** @throws OrderSyncError REFUSED when codes of the result were shredded */
+/** @throws OrderSyncError NOT_ALLOWED when codes of the result were shredded */
 export function refuseShredded({ source, order_id: orderId, lines }: ResultDocument): void {
   const isShredded = lines.some(({ entries }) =>
     entries.some(({ shredded }) => shredded !== undefined),

@@ -157,7 +157,7 @@ export class Results extends OutboxSteps {
       refuseShredded(result.document);
       return result;
     } catch (error) {
-      if (!hasCode(error, 'SEALED_UNREADABLE') && !hasCode(error, 'REFUSED')) throw error;
+      if (!hasCode(error, 'SEALED_UNREADABLE') && !hasCode(error, 'NOT_ALLOWED')) throw error;
       const given = { requestId, sink, error: error.message, nowMs };
       inTransaction(this.database, () => giveUpUnreadable(this.database).run(given));
       return null;

@@ -52,7 +52,7 @@ describe('the metrics of a worker', () => {
     expect(samples.get('order_sync_rate_limit_used{key="main",limit="orders"}')).toBe(3);
     expect(samples.get('order_sync_rate_limit_wait_seconds{key="main",limit="orders"}')).toBe(1.5);
     expect(samples.get('order_sync_rate_limited_responses_total{key="main"}')).toBe(2);
-    expect(samples.get('order_sync_attention{kind="refused_line"}')).toBe(1);
+    expect(samples.get('order_sync_attention{kind="invalid_line"}')).toBe(1);
     expect(samples.get('order_sync_results_pending{sink="folder"}')).toBe(1);
     expect(
       samples.get('order_sync_refused_callers_total{listener="webhook",reason="connections"}'),

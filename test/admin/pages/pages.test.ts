@@ -338,12 +338,12 @@ describe('the pages', () => {
     const { headers } = await pages.as(operatorToken);
     const { text } = await pages.ask('/attention', { headers });
     expect(text).toMatch(
-      /href="\/attention\?kind=refused_line&amp;code=unknown_sku">30 × unknown_sku<\/a>/,
+      /href="\/attention\?kind=invalid_line&amp;code=unknown_sku">30 × unknown_sku<\/a>/,
     );
     expect(text).toContain('in 3 shops');
     expect(text.match(/<tr>/g)).toHaveLength(2 + 1);
     expect(text).toContain('<summary>Acknowledge all 30</summary>');
-    const rows = (await pages.ask('/attention?kind=refused_line&code=unknown_sku', { headers }))
+    const rows = (await pages.ask('/attention?kind=invalid_line&code=unknown_sku', { headers }))
       .text;
     expect(rows.match(/href="\/attention\/review/g)).toHaveLength(30);
     expect(rows.match(/What to do:/g)).toHaveLength(1);

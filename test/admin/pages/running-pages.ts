@@ -104,7 +104,7 @@ export async function startPages(options: PagesOptions = {}) {
   const draining = () => false;
   const reload =
     options.reload ??
-    (() => Promise.reject(new OrderSyncError('REFUSED', 'there is nothing to read again')));
+    (() => Promise.reject(new OrderSyncError('NOT_ALLOWED', 'there is nothing to read again')));
   const decide: PagesOptions['actions'] = (page) =>
     actionRoutes({ sources, perform, reload, draining, page, access });
   const actions = options.decides === true ? decide : options.actions;

@@ -86,7 +86,7 @@ describe('the in-flight window of an unknown outcome', () => {
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     const later = { nowMs: 10 * inFlightWindowEndMs, bootId: 'boot' };
     await expect(act(box, order, { ...later, nowMono: 118_999 })).rejects.toMatchObject({
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
     });
     await act(box, order, { ...later, nowMono: 119_000 });
     expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });
@@ -107,7 +107,7 @@ describe('the in-flight window of an unknown outcome', () => {
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     const later = { nowMs: 10 * inFlightWindowEndMs, bootId: null };
     await expect(act(box, order, { ...later, nowMono: 199_999 })).rejects.toMatchObject({
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
     });
     await act(box, order, { ...later, nowMono: 200_000 });
     expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });

@@ -107,11 +107,11 @@ describe('a scope that a person paused', () => {
     await box.store.pauses.open(worker('balance:USD'));
     expect((await box.store.pauses.all())[0]?.probeAtMs).toBeNull();
     await expect(box.store.operator.pauseScope(person('balance:USD'))).rejects.toMatchObject({
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
     });
     await box.store.operator.resumeScope(person('balance:USD'));
     await expect(box.store.operator.resumeScope(person('balance:USD'))).rejects.toMatchObject({
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
     });
     expect(await box.store.pauses.all()).toEqual([]);
   });

@@ -50,7 +50,9 @@ describe('a claim of an entry of unknown outcome', () => {
   it('does not send it after its deadline, also when a person asks for a retry', async () => {
     const box = await outcomeUnknown(line({ notAfterMs: 5000 }));
     const late = { nowMs: 5000, lookupFamilies: [] };
-    await expect(act(box, { action: 'retry' }, late)).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, { action: 'retry' }, late)).rejects.toMatchObject({
+      code: 'NOT_ALLOWED',
+    });
     await act(box, { action: 'retry' }, { nowMs: 5000 });
     expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup' });
   });

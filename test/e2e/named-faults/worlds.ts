@@ -380,9 +380,9 @@ const blocked: SpoiltWorld = {
 };
 
 const file = (what: string, code: string): Fault =>
-  row(what, 'refused_file', [code], /correct the file and send it again/);
+  row(what, 'invalid_file', [code], /correct the file and send it again/);
 const line = (what: string, code: string): Fault =>
-  row(what, 'refused_line', [code], /correct the line and send it again/);
+  row(what, 'invalid_line', [code], /correct the line and send it again/);
 const header = 'order_id,variant,quantity,currency';
 const csv = (text: string): string => `${header}\n${text}\n`;
 const files: SpoiltWorld = {
@@ -399,7 +399,7 @@ const files: SpoiltWorld = {
     line('a SKU that no map has', 'unknown_sku'),
     row(
       'an order that came again with other content',
-      'refused_line',
+      'invalid_line',
       ['conflict'],
       /compare both contents/,
     ),

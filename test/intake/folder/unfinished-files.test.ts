@@ -24,7 +24,7 @@ async function scanAfter(ms: number) {
 }
 
 const path = (name: string): string => join(bench.config.inbox, name);
-const refused = () => bench.store.read.attention(100).filter(({ kind }) => kind === 'refused_file');
+const refused = () => bench.store.read.attention(100).filter(({ kind }) => kind === 'invalid_file');
 const orders = () => bench.store.read.listOrders({ limit: 100 }).map(({ orderId }) => orderId);
 const order = (id: string) =>
   `{"order_id":"${id}","currency":"USD","lines":[{"line_id":"1","type":"gift_card_order","variant":"v","quantity":1}]}`;

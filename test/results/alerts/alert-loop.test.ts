@@ -92,7 +92,7 @@ describe('alerts', () => {
     const [first] = receiver.posts;
     expect(shortOf(first?.body)).toEqual({
       firing: [
-        ['refused_line', 1],
+        ['invalid_line', 1],
         ['check:disk', 1],
       ],
       resolved: [],
@@ -121,7 +121,7 @@ describe('alerts', () => {
     await refuseLine('18');
     await receiver.arrived(3);
     expect(shortOf(receiver.posts[2]?.body)).toEqual({
-      firing: [['refused_line', 2]],
+      firing: [['invalid_line', 2]],
       resolved: [],
     });
   });
@@ -153,7 +153,7 @@ describe('alerts', () => {
     await receiver.arrived(2);
     const [refused] = alertOf(receiver.posts[1]?.body).data.firing;
     expect([refused?.condition, refused?.examples.map((row) => row.order_id)]).toEqual([
-      'refused_line',
+      'invalid_line',
       expect.arrayContaining(['18']),
     ]);
   });
@@ -195,7 +195,7 @@ describe('alerts', () => {
     await loop?.stop();
     expect(outbox.store.read.sinkPauses()).toEqual([]);
     expect((await outbox.store.alerts.told('ops')).conditions).toMatchObject([
-      { condition: 'refused_line', count: 1 },
+      { condition: 'invalid_line', count: 1 },
     ]);
   });
 
@@ -291,7 +291,7 @@ describe('alerts', () => {
     expect(text).toContain(
       'To do: correct the line and send it again, or end it with `orders ack`',
     );
-    expect(text).toContain('https://orders.example.com/attention?kind=refused_line');
+    expect(text).toContain('https://orders.example.com/attention?kind=invalid_line');
     expect(text).toContain('&lt;!channel&gt;');
     expect(receiver.posts[0]?.headers['webhook-signature']).toBeUndefined();
   });

@@ -32,7 +32,7 @@ describe('accepting lines', () => {
     });
     expect(outbox.store.read.counts().pending).toBe(1);
     expect(outbox.store.read.attention(10)).toMatchObject([
-      { kind: 'refused_line', orderId: '1001', code: 'conflict' },
+      { kind: 'invalid_line', orderId: '1001', code: 'conflict' },
     ]);
   });
 

@@ -51,7 +51,7 @@ describe('acknowledging what stands in the attention list', () => {
       expect(await ack(box, { ids: [reference] })).toEqual({
         acknowledged: [],
         refused: [
-          { id: reference, code: 'REFUSED', message, hint: `what can be done: ${actions}` },
+          { id: reference, code: 'NOT_ALLOWED', message, hint: `what can be done: ${actions}` },
         ],
       });
       expect((await ack(box, { source: 'shop1' })).acknowledged).toEqual([]);
@@ -65,7 +65,7 @@ describe('acknowledging what stands in the attention list', () => {
       const box = await standingIn(situation);
       expect(kinds(box)).toEqual([]);
       const { refused } = await ack(box, { ids: [referenceOf(box), 'line:1', 'nobody'] });
-      expect(refused.map(({ code }) => code)).toEqual(['REFUSED', 'NOT_FOUND', 'NOT_FOUND']);
+      expect(refused.map(({ code }) => code)).toEqual(['NOT_ALLOWED', 'NOT_FOUND', 'NOT_FOUND']);
       expect(refused[0]?.message).toContain('is not in the attention list');
     },
   );
@@ -96,7 +96,7 @@ describe('acknowledging what stands in the attention list', () => {
       (await ack(box, which)).acknowledged.length;
     expect(await count({ code: 'out_of_stock', source: 'shop2' })).toBe(0);
     expect(await count({ beforeMs: 9000 })).toBe(1);
-    expect(box.store.read.attentionCounts()).toEqual({ refused_line: 1500 });
+    expect(box.store.read.attentionCounts()).toEqual({ invalid_line: 1500 });
     expect(await count({ code: 'invalid_field', source: 'shop2' })).toBe(750);
     expect(await count({ beforeMs: 9001 })).toBe(750);
     await box.store.intake.acceptBatch({
@@ -259,7 +259,7 @@ describe('what was not bought leaves the attention list by itself', () => {
       lines: [],
       rejections: [rejection],
     });
-    expect(kinds(box)).toEqual(['refused_line']);
+    expect(kinds(box)).toEqual(['invalid_line']);
     await box.accept([line()], 'F2');
     expect(kinds(box)).toEqual([]);
     await settle(box, rejected);

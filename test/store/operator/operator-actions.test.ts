@@ -115,7 +115,7 @@ describe('a command of a person for an entry', () => {
       const box = await standingIn(situation);
       const all = everything(box);
       const asked = act(box, orders(box)[action]);
-      await expect(asked).rejects.toMatchObject({ code: 'REFUSED', hint: expect.any(String) });
+      await expect(asked).rejects.toMatchObject({ code: 'NOT_ALLOWED', hint: expect.any(String) });
       await expect(asked).rejects.toThrow(/ is [a-z_]+( |:|,)/);
       expect(everything(box)).toEqual(all);
     },
@@ -214,7 +214,7 @@ describe('a command of a person for an entry', () => {
     const all = everything(box);
     for (const action of ['hold', 'retry'] as const) {
       await expect(act(box, orders(box)[action])).rejects.toMatchObject({
-        code: 'REFUSED',
+        code: 'NOT_ALLOWED',
         message: expect.stringContaining('in flight'),
       });
     }

@@ -44,9 +44,13 @@ describe('an entry of unknown outcome', () => {
       outcome_unknown: 1,
       held_from: null,
     });
-    await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({
+      code: 'NOT_ALLOWED',
+    });
     box = await standingIn('unknown');
-    await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({
+      code: 'NOT_ALLOWED',
+    });
     // The reference has not expired: the API still knows it, and answers with the first order.
     await act(box, { action: 'retry' }, { lookupFamilies: [] });
     expect(entries(box)[0]).toMatchObject({
@@ -72,7 +76,7 @@ describe('an entry of unknown outcome', () => {
     const box = await standingIn('needs_review, outcome unknown');
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     await expect(act(box, order, { nowMs: inFlightWindowEndMs - 1 })).rejects.toMatchObject({
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
     });
     await act(box, order, { nowMs: inFlightWindowEndMs });
     expect(entries(box)[0]).toMatchObject({
@@ -166,7 +170,7 @@ describe('an entry that a person resolves', () => {
       { ...bought, orderNumber: 'GC-78', units },
       { ...bought, units: [{ code: 'PENDING' }] },
     ]) {
-      await expect(act(box, order)).rejects.toMatchObject({ code: 'REFUSED' });
+      await expect(act(box, order)).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
     }
     expect([everything(box), standing()]).toEqual([before, [missing]]);
     const version = versionOf(box);
@@ -218,7 +222,7 @@ describe('an entry that a person resolves', () => {
       const error: unknown = await act(box, { ...bought, units }).catch(
         (thrown: unknown) => thrown,
       );
-      expect(error).toMatchObject({ code: 'REFUSED', message: expect.stringContaining(says) });
+      expect(error).toMatchObject({ code: 'NOT_ALLOWED', message: expect.stringContaining(says) });
       expect(JSON.stringify(error)).not.toContain('1111');
       expect(everything(box)).toEqual(before);
     },
@@ -252,7 +256,7 @@ describe('an entry that a person resolves', () => {
       hint: expect.stringContaining('--order-number GC-1'),
     });
     await expect(act(box, { ...order, orderNumber: 'GC-2' })).rejects.toMatchObject({
-      code: 'REFUSED',
+      code: 'NOT_ALLOWED',
     });
     await act(box, { ...order, orderNumber: 'GC-1' });
     expect(entries(box)[0]).toMatchObject({ state: 'rejected', order_number: 'GC-1' });
@@ -358,7 +362,7 @@ describe('the eSIMs that a person names when resolving an order', () => {
   ])('are refused %s, and nothing changes', async (_why, wrong) => {
     const box = await doubtfulEsim();
     const before = everything(box);
-    await expect(act(box, wrong)).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, wrong)).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
     expect(everything(box)).toEqual(before);
   });
 
@@ -371,7 +375,7 @@ describe('the eSIMs that a person names when resolving an order', () => {
       close(await box.opened(), { ...fulfilled, answer: { ...answer, units: [{ iccid }] } }),
     );
     const before = everything(box);
-    await expect(act(box, order)).rejects.toMatchObject({ code: 'REFUSED' });
+    await expect(act(box, order)).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
     expect(everything(box)).toEqual(before);
   });
 });

@@ -113,8 +113,8 @@ describe('the attention list', () => {
 
   it.each([
     ['connector_unproven', 'connector_unproven'],
-    ['invalid_key', 'key_refused'],
-    ['ip_not_allowed', 'account_refused'],
+    ['invalid_key', 'key_denied'],
+    ['ip_not_allowed', 'account_denied'],
     ['tls_refused', 'wrong_address'],
     ['redirect', 'wrong_address'],
     ['order_absent', 'paused'],
@@ -283,8 +283,8 @@ describe('counting the attention list', () => {
     }));
     await outbox.store.intake.acceptBatch({ nowMs: 1000, fileId: null, lines: [], rejections });
     await pause('account');
-    expect(outbox.store.read.attentionCounts({}, 2)).toEqual({ pause: 1, refused_line: 1 });
-    expect(outbox.store.read.attentionCounts()).toEqual({ pause: 1, refused_line: 3 });
+    expect(outbox.store.read.attentionCounts({}, 2)).toEqual({ pause: 1, invalid_line: 1 });
+    expect(outbox.store.read.attentionCounts()).toEqual({ pause: 1, invalid_line: 3 });
   });
 
   it('reads only what stands in it, each part by its own index, and joins nothing', () => {

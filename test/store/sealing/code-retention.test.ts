@@ -127,7 +127,7 @@ describe('shredding', () => {
       redeliver(outbox.store, { source: 'shop1', orderId: '1001' }, 7000),
     ).rejects.toThrow(
       expect.objectContaining({
-        code: 'REFUSED',
+        code: 'NOT_ALLOWED',
         message: expect.stringContaining('were shredded'),
       }),
     );

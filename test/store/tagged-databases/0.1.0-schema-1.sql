@@ -418,12 +418,12 @@ CREATE TABLE hourly_statistics (
 INSERT INTO schema_files VALUES ('0001_outbox.sql', '8465794c1980b967461cca9fd4905bb62d23388e01da4dbc022fd4cab71f06de');
 INSERT INTO schema_files VALUES ('views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO schema_files VALUES ('views/outbox.sql', 'cb2d7281bba77f7bb49f8fb0f5621822ae286169ef31eb54e0e1c73bccdcdb43');
-INSERT INTO schema_files VALUES ('views/outbox_attention.sql', 'fc1bade819ae238bd9f8c9ad5186e39535ab23884972536935c3c259ac38a982');
+INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '3c614634582e3ca751c1f902ab0494964f182884266d166b7e337eee3a0a2d4a');
 INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '61dd2755d43f7b62345ef76e1c14a34a');
+INSERT INTO meta VALUES ('database_id', 'fb1abd3d437fc33f3503c4930767e172');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -754,8 +754,8 @@ SELECT 'pause',
        CASE p.reason WHEN 'manual' THEN 'paused_by_person' WHEN 'connector_unproven' THEN 'connector_unproven'
                      WHEN 'api_unreachable' THEN 'api_unreachable' WHEN 'api_disabled' THEN 'api_unreachable'
                      WHEN 'redirect' THEN 'wrong_address' WHEN 'tls_refused' THEN 'wrong_address'
-                     WHEN 'invalid_key' THEN 'key_refused' WHEN 'ip_not_allowed' THEN 'account_refused'
-                     WHEN 'account_not_allowed' THEN 'account_refused'
+                     WHEN 'invalid_key' THEN 'key_denied' WHEN 'ip_not_allowed' THEN 'account_denied'
+                     WHEN 'account_not_allowed' THEN 'account_denied'
                      WHEN 'insufficient_balance' THEN 'balance_too_low' WHEN 'older_copy' THEN 'older_copy'
                      WHEN 'key_of_other_account' THEN 'key_of_other_account' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
@@ -796,7 +796,7 @@ SELECT 'storefront', 'awaits_recheck' AS reason, 'recheck:' || o.source || '/' |
        strftime('%Y-%m-%dT%H:%M:%fZ', o.recheck_since_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
 FROM storefront_orders o WHERE o.recheck_since_ms IS NOT NULL AND o.recheck_since_ms < unixepoch('subsec') * 1000 - 600000
 UNION ALL
-SELECT 'refused_file', 'file_refused' AS reason, 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.error_message,
+SELECT 'invalid_file', 'file_refused' AS reason, 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.error_message,
        strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch'), NULL,
        json_object('file', f.name), 1
 FROM files f WHERE f.state = 'rejected' AND f.acknowledged_at_ms IS NULL
@@ -834,7 +834,7 @@ UNION ALL
 -- A line that was not accepted, until it comes again corrected: from then on its entry answers for it. The same mistake of the
 -- same line in a later file takes its place: that is one thing to do. And what the worker flagged about an order of a shop. A
 -- known line with other content (`conflict`) may have come from anywhere.
-SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conflict' THEN 'storefront' ELSE 'refused_line' END,
+SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conflict' THEN 'storefront' ELSE 'invalid_line' END,
        CASE WHEN j.code = 'conflict' THEN 'other_content'
             WHEN j.file_id IS NOT NULL OR j.line_number IS NOT NULL THEN 'line_refused'
             -- About a shop as a whole.

@@ -155,7 +155,7 @@ describe('an order of which fewer are left than were bought', () => {
       await written.buy();
       await edit(() => void order.refunds.push(refundOf('9', 1)));
       await written.told();
-      await expect(written.decideGiven('71', 4)).rejects.toMatchObject({ code: 'REFUSED' });
+      await expect(written.decideGiven('71', 4)).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
       // The webhook of our own note: it does not say how many were refunded, so the order waits to
       // be read back.
       order.modifiedMs += 60_000;
@@ -163,7 +163,7 @@ describe('an order of which fewer are left than were bought', () => {
       await written.decideGiven('71', 2);
       await written.told();
       expect([given(), flagsOf(written), order.body['status']]).toEqual([two, [], 'completed']);
-      await expect(written.decideGiven('71', 3)).rejects.toMatchObject({ code: 'REFUSED' });
+      await expect(written.decideGiven('71', 3)).rejects.toMatchObject({ code: 'NOT_ALLOWED' });
       // A later change gives nothing more by itself.
       await edit(() => (order.refunds = [refundOf('9', 1), refundOf('10', 1)]));
       await written.told();

@@ -57,8 +57,8 @@ SELECT 'pause',
        CASE p.reason WHEN 'manual' THEN 'paused_by_person' WHEN 'connector_unproven' THEN 'connector_unproven'
                      WHEN 'api_unreachable' THEN 'api_unreachable' WHEN 'api_disabled' THEN 'api_unreachable'
                      WHEN 'redirect' THEN 'wrong_address' WHEN 'tls_refused' THEN 'wrong_address'
-                     WHEN 'invalid_key' THEN 'key_refused' WHEN 'ip_not_allowed' THEN 'account_refused'
-                     WHEN 'account_not_allowed' THEN 'account_refused'
+                     WHEN 'invalid_key' THEN 'key_denied' WHEN 'ip_not_allowed' THEN 'account_denied'
+                     WHEN 'account_not_allowed' THEN 'account_denied'
                      WHEN 'insufficient_balance' THEN 'balance_too_low' WHEN 'older_copy' THEN 'older_copy'
                      WHEN 'key_of_other_account' THEN 'key_of_other_account' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
@@ -99,7 +99,7 @@ SELECT 'storefront', 'awaits_recheck' AS reason, 'recheck:' || o.source || '/' |
        strftime('%Y-%m-%dT%H:%M:%fZ', o.recheck_since_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
 FROM storefront_orders o WHERE o.recheck_since_ms IS NOT NULL AND o.recheck_since_ms < unixepoch('subsec') * 1000 - 600000
 UNION ALL
-SELECT 'refused_file', 'file_refused' AS reason, 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.error_message,
+SELECT 'invalid_file', 'file_refused' AS reason, 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.error_message,
        strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch'), NULL,
        json_object('file', f.name), 1
 FROM files f WHERE f.state = 'rejected' AND f.acknowledged_at_ms IS NULL
@@ -137,7 +137,7 @@ UNION ALL
 -- A line that was not accepted, until it comes again corrected: from then on its entry answers for it. The same mistake of the
 -- same line in a later file takes its place: that is one thing to do. And what the worker flagged about an order of a shop. A
 -- known line with other content (`conflict`) may have come from anywhere.
-SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conflict' THEN 'storefront' ELSE 'refused_line' END,
+SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conflict' THEN 'storefront' ELSE 'invalid_line' END,
        CASE WHEN j.code = 'conflict' THEN 'other_content'
             WHEN j.file_id IS NOT NULL OR j.line_number IS NOT NULL THEN 'line_refused'
             -- About a shop as a whole.

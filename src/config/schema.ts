@@ -45,8 +45,8 @@ const trial = section('Shorter times for trials, only with `wholesale.environmen
 });
 
 /**
- * The file. Each `describe` documents its key in docs/config.md; rules between keys stand beside
- * their section.
+ * The file. Each `describe` documents its key in docs/reference/config-keys.md; rules between keys
+ * stand beside their section.
  */
 export const configSchema = keysOf({
   instance: sourceSchema.describe(

@@ -17,6 +17,16 @@ it('every path of docs/architecture.md exists below src/', () => {
   expect(paths.filter((path) => path !== 'src/' && !exists(join('src', path)))).toEqual([]);
 });
 
+it('every file of the way of one line exists', () => {
+  const paths = [...read('src/buying/README.md').matchAll(/`([\w/-]+\.ts)`/g)].map(
+    ([, path = '']) => path,
+  );
+  expect(paths.length).toBeGreaterThan(8);
+  expect(
+    paths.filter((path) => !exists(join('src/buying', path)) && !exists(join('src', path))),
+  ).toEqual([]);
+});
+
 it('every source file and test that a page names exists', () => {
   const modules = readdirSync(join(projectRoot, 'src'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

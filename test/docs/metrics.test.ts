@@ -1,12 +1,8 @@
 import { stepsOf } from '../support/steps.ts';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { measuredOutbox, samplesOf } from '../support/measured-outbox.ts';
 import { close, fulfilled, line } from '../support/outbox.ts';
-
-const page = resolve(import.meta.dirname, '../../docs/metrics.md');
-const marked = /<!-- metrics -->\n[\s\S]*<!-- \/metrics -->/;
+import { madeFrom, pageText } from './generated-page.ts';
 
 /** The labels of the samples of a metric. */
 function labelsOf(name: string, text: string): string {
@@ -16,7 +12,7 @@ function labelsOf(name: string, text: string): string {
   return labels.filter((label) => label !== '`le`').join(', ');
 }
 
-it('docs/metrics.md has every metric of the worker, and no other', async () => {
+it('the page of metrics has every metric of the worker, and no other', async () => {
   const { metrics, outbox } = await measuredOutbox();
   // Amounts have a currency once there are some.
   await outbox.accept([line()]);
@@ -31,12 +27,16 @@ it('docs/metrics.md has every metric of the worker, and no other', async () => {
   const rows = own
     .map(([, name = '', help = '']) => `- \`${name}\` (${typeAndLabels(name)}): ${help}`)
     .toSorted();
-  const expected = `<!-- metrics -->\n${rows.join('\n')}\n<!-- /metrics -->`;
-  const read = readFileSync(page, 'utf8');
-  if (process.env['UPDATE_DOCS'] === '1')
-    writeFileSync(
-      page,
-      read.replace(marked, () => expected),
-    );
-  expect(marked.exec(readFileSync(page, 'utf8'))?.[0]).toBe(expected);
+  const page = `# Metrics
+
+${madeFrom('src/admin/metrics/')} The worker answers \`GET /metrics\` at \`admin.listen\` without a token.
+
+${rows.join('\n')}
+
+- Also the usual metrics of Node (\`process_*\`, \`nodejs_*\`), from the first scrape on. Counters begin with zero at each start.
+- No reference, order id, product, code or key value is shown. A label has only values that the program or the configuration knows, else \`other\`.
+- \`outcome\` is an [outcome](outcomes.md), \`code\` a code of the specification.
+- \`deploy/prometheus/\` has alert rules ([runbook](../runbook.md)) and a scrape example, \`deploy/grafana/\` a dashboard.
+`;
+  expect(pageText('metrics.md', page)).toBe(page);
 });

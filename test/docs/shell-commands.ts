@@ -14,7 +14,7 @@ export const pages = (): string[] => [
   'README.md',
   'CONTRIBUTING.md',
   'data/README.md',
-  ...readdirSync(join(projectRoot, 'docs'))
+  ...readdirSync(join(projectRoot, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];

@@ -1,6 +1,6 @@
 /**
  * What must hold in every run. The oracle compares the API's ledger, the bytes on the wire and what
- * receivers got; it does not ask the worker. docs/reliability.md has this list, generated.
+ * receivers got; it does not ask the worker. docs/reference/invariants.md is this list.
  */
 export const invariants = {
   I0: 'the worker never stops by itself, unless its outbox failed; then it must',
@@ -10,18 +10,18 @@ export const invariants = {
   I4: 'a rejected, expired or cancelled line was not sold; nothing is sent after its deadline',
   I5: 'a fulfilled order was sold with these units, this cost and this quantity',
   I6: 'a cancel is confirmed only if the eSIM is cancelled, and rejected only if it is not',
-  I7: 'everything is settled, and a person is asked only where the decision table says so',
+  I7: 'everything is settled, and an operator is asked only where the decision table says so',
   I8: 'every acknowledged line has a result, and a result that is written again has the same bytes',
   I11: 'no window of 60 s has more calls or orders of a key than its limit, as they arrive',
   I12: 'after a denial of the account or a key, no money is sent before a probe was accepted',
   I13: 'no more outcomes are unknown or under way than `submit.concurrency`',
-  I14: 'a key that gets 429s for longer than a window stands in attention',
+  I14: 'a key that gets 429s for longer than a window needs attention',
   I15: 'states change only by allowed transitions, and SQLite finds the file intact',
   I16: 'the results show the amounts that the API took',
   I18: 'no key and no delivered code is in the log',
   I19: 'a stop takes at most 9 s, with files on a slow disk 13 s',
   I20: 'nothing is sent while another call for the same reference or eSIM is in flight',
-  I21: 'nothing is sent that a person holds or whose scope a person paused',
+  I21: 'nothing is sent that an operator holds or whose scope an operator paused',
   I22: 'a healthy line is bought in time, whatever else is sick',
   I23: 'a pause ends when its cause has ended, by itself or by one order of its scope',
   I24: 'a line that was sent is in the outbox, or its sender is told that it is not; forged input is refused',
@@ -43,7 +43,7 @@ export const invariants = {
   I44: 'shops and endpoints got what the result says',
   I45: 'a receiver that asked to wait gets no call until then',
   I46: 'a receiver that is back gets its results in time, and only refused ones are given up',
-  I47: 'a delivery that was given up stands in attention, and no sink stays paused',
+  I47: 'a delivery that was given up needs attention, and no sink stays paused',
 } as const;
 
 /** The name of an invariant, as a violation reports it. */

@@ -29,7 +29,7 @@ interface MetricsDeps {
   readonly clock: Pick<Clock, 'monoMs'>;
 }
 
-/** The metrics of one worker, in a registry of their own. docs/metrics.md has each of them. */
+/** The metrics of one worker, in a registry of their own. docs/reference/metrics.md has each. */
 export class WorkerMetrics {
   readonly events: EventMetrics;
   /** All metrics in the text format of Prometheus; at most a second old. */

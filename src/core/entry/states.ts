@@ -2,7 +2,7 @@
  * The states of an entry of the outbox. Together with `transitions` and `allowedActions`, the only
  * place that says how an entry gets from one to another: the store asserts it on every write, and
  * the command line, the API and the pages offer the actions that are allowed here.
- * docs/entry-states.md is generated from this file.
+ * docs/reference/entry-states.md is generated from this file.
  */
 export const entryStates = [
   'pending', // on disk, never sent; or surely never sent, because the connection failed before a byte left
@@ -14,9 +14,9 @@ export const entryStates = [
   'refunded', // final, and a success of the API: the money is back (Spec 7)
   'rejected', // final: a definite rejection, with its code and message
   'expired', // final: its deadline passed before it was sent, or before a call that surely did not arrive could be repeated
-  'cancelled', // final: cancelled by a person or the shop while nothing was charged
-  'needs_review', // a person must decide, with the evidence and the actions that are allowed
-  'held', // kept from being sent by a person, or by the state of the shop's order; goes back to where it was
+  'cancelled', // final: cancelled by an operator or the shop while nothing was charged
+  'needs_review', // an operator must decide, with the evidence and the actions that are allowed
+  'held', // kept from being sent by an operator, or by the state of the shop's order; goes back to where it was
 ] as const;
 export type EntryState = (typeof entryStates)[number];
 

@@ -43,8 +43,8 @@ const notBought = holding(
 
 /**
  * Why a row stands in the attention list (the column `reason` of the view `outbox_attention`), and
- * what that means for people. The only place with these sentences: the command line, the pages,
- * alerts and docs/review.md take them from here.
+ * what that means for operators. The only place with these sentences: the command line, the pages,
+ * alerts and docs/reference/attention.md take them from here.
  */
 export const attentionReasons = {
   needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,

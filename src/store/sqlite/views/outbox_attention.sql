@@ -1,7 +1,7 @@
 -- The attention list: what a person must see, for the command line, the pages, health and metrics alike. Each part is a list
 -- of its own with its own index. The joins are LEFT JOINs, because SQLite leaves out those that a count does not need.
 --
--- Only facts: what a row means and what to do about it stands in core/operator/attention.ts, by its `reason`; docs/review.md
+-- Only facts: what a row means and what to do about it stands in core/operator/attention.ts, by its `reason`; docs/reference/attention.md
 -- shows that as a table. `code` is what happened: a stable name, and for an entry the code that its result has, too. `message`
 -- is what the API, a shop, a receiver or a rule said; `evidence` has further facts as JSON. `id` names a row for `orders ack`:
 -- the reference of an entry, else the kind of thing and its key. `can_acknowledge`: nothing is open any more, so a person may

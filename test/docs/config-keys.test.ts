@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   configKeys,
@@ -7,10 +7,9 @@ import {
   type ConfigKey,
   type SchemaNode,
 } from '../../src/config/schema-tree.ts';
+import { madeFrom, pageText } from './generated-page.ts';
 import { pages, projectRoot } from './shell-commands.ts';
 
-const page = resolve(import.meta.dirname, '../../docs/config.md');
-const marked = /<!-- keys -->\n[\s\S]*<!-- \/keys -->/;
 const all = configKeys();
 
 /** What a value may be; nothing for a text. */
@@ -79,16 +78,17 @@ function renderKeys(): string {
     .join('\n');
 }
 
-describe('docs/config.md', () => {
+const render = (): string => `# Every config key
+
+${madeFrom('src/config/schema.ts')} Text, unless the values are named. \`<shop>\` is \`woocommerce\` or \`shopify\`. ↻: a reload changes it.
+
+${renderKeys()}
+`;
+
+describe('the page of config keys', () => {
   it('has every key as the schema has it', () => {
-    const expected = `<!-- keys -->\n${renderKeys()}\n<!-- /keys -->`;
-    if (process.env['UPDATE_DOCS'] === '1') {
-      writeFileSync(
-        page,
-        readFileSync(page, 'utf8').replace(marked, () => expected),
-      );
-    }
-    expect(marked.exec(readFileSync(page, 'utf8'))?.[0]).toBe(expected);
+    const text = render();
+    expect(pageText('config-keys.md', text)).toBe(text);
   });
 
   it('is not contradicted by another page: every key that one names exists', () => {

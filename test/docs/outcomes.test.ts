@@ -1,0 +1,139 @@
+import { expect, it } from 'vitest';
+import { decisionTable, type Cell } from '../../src/buying/decision/decision-table.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/answers/outcome.ts';
+import { schedules } from '../../src/buying/decision/retry-schedule.ts';
+import { madeFrom, pageText } from './generated-page.ts';
+import { wholesaleErrors } from '../../src/core/answers/wholesale-errors.ts';
+
+const meanings: Record<OutcomeRow, string> = {
+  accepted:
+    '2xx: a complete JSON object without `error` in which an order is recognised; what it repeats is ours',
+  answer_mismatch: '2xx, but it repeats another reference or product, or a larger quantity',
+  unreadable_success:
+    '2xx that is empty, HTML, cut off, no JSON object, or in which no order is recognised',
+  redirect: '3xx; never followed',
+  invalid_key: '401',
+  account_not_allowed: '403',
+  ip_not_allowed: '403',
+  not_found: '404 for an ICCID or a destination',
+  not_found_unexpected: '404 on a gift card order, or before its path accepted a call',
+  insufficient_balance: '402',
+  reference_in_use: '409',
+  currency_unavailable: '422',
+  invalid_request: '422',
+  order_refused: '422',
+  rate_limited: '429, with or without a body',
+  api_disabled: '503',
+  invalid_variant: '404',
+  out_of_stock: '409',
+  limit_exceeded: '422',
+  not_api_sellable: '422',
+  plan_unknown: '404 `invalid_plan`',
+  plan_unorderable: '422 `invalid_plan`',
+  topup_not_allowed: '422',
+  not_cancellable: '409',
+  unlisted_code: '4xx with the error body and a code that Spec 7 does not list',
+  code_out_of_place: 'a listed code with another status or in the other family',
+  foreign_refusal: '4xx without the error body: a proxy or a firewall',
+  server_error: '5xx with the error body and another code',
+  foreign_server_error: '5xx without the error body',
+  foreign_unavailable: '503 without the error body',
+  unreachable: 'no byte left: DNS, refused, no route, connect timeout',
+  tls_refused: 'no byte left: certificate or version',
+  proxy_refused: 'no byte left: the proxy would not connect',
+  local_resource: 'no byte left: files, memory, ports',
+  local_defect: 'no byte left: our own mistake',
+  dropped: 'sent, then the connection ended',
+  headers_timeout: 'sent, and no answer began in time',
+  cut_answer: 'the answer ended early or was not HTTP',
+  deadline: 'our own deadline; the connection was reset first',
+  shutdown: 'the worker stopped while the call was open',
+  crashed: 'the call was open when the worker died',
+};
+
+/** The delay of the next try is named where it is not the usual one. */
+function cellText(cell: Cell): string {
+  const { verdict, schedule = 'standard', pause, confirm } = cell;
+  return [
+    schedule === 'standard' ? verdict : `${verdict} (${schedule})`,
+    ...(pause === undefined ? [] : [`${pause} paused`]),
+    ...(confirm === true ? ['confirmed'] : []),
+  ].join(', ');
+}
+
+function bothText(clean: Cell, outcomeUnknown: Cell): string {
+  const texts = [cellText(clean), cellText(outcomeUnknown)];
+  return [...new Set(texts)].join(' / ');
+}
+
+function rowText(row: OutcomeRow): string {
+  const { clean, outcomeUnknown, cancelClean, cancelOutcomeUnknown } = decisionTable[row];
+  const purchase = bothText(clean, outcomeUnknown);
+  const cancel = bothText(cancelClean, cancelOutcomeUnknown);
+  return `| \`${row}\` | ${meanings[row]} | ${purchase} | ${cancel === purchase ? 'same' : cancel} |`;
+}
+
+const delayTexts = (): string[] =>
+  Object.entries(schedules).map(
+    ([name, { stepsMs, spread }]) =>
+      `- ${name}: ${stepsMs.map((ms) => ms / 1000).join(', ')} s (±${spread * 100} %)`,
+  );
+
+const render = (): string => `# Outcomes
+
+${madeFrom('src/buying/decision/decision-table.ts')} [How sending is decided](../how-sending-is-decided.md) explains the words.
+
+| verdict | means |
+|---|---|
+| settle | the answer is believed: fulfilled, refunded, or placed, by its units |
+| reject | final; above the per-order limit the order is split, if it allows that |
+| wait | nothing was charged; tried again later |
+| again | certainly not processed; the attempt does not count |
+| unknown | perhaps processed: looked up, then the same reference again |
+| resolve | an earlier attempt may have caused the rejection, or the answer is about another order: only a lookup after the in-flight window settles it |
+| review | an operator decides |
+
+Before the stroke: the outcome of every earlier attempt is known. After it: one may have been processed.
+
+"Confirmed": something in between may have sent the call twice, and this refusal may answer the second copy. Where lookups are believed, one comes
+first, 5 s later (for a cancel: of its eSIM's order). An order that it finds is this one; an absence confirms a purchase's refusal.
+
+| outcome | answer | a purchase | a cancel |
+|---|---|---|---|
+${outcomeRows.map(rowText).join('\n')}
+
+Delays between tries, the usual one is \`standard\`; the last step repeats:
+
+${delayTexts().join('\n')}
+
+## When a lookup finds nothing
+
+| an entry with an unknown outcome | one absence | absences that prove it |
+|---|---|---|
+| nothing rejected, in time, one attempt | the same reference again | |
+| the same after a second attempt, or while a scope of it is paused | looked up again | it waits, then the same reference again |
+| a rejection that is not believed yet | looked up again | the rejection is believed |
+| an answer about another order | looked up again | review |
+| after \`not_after\` | looked up again | \`expired\` |
+| a cancel: the order of its eSIM | looked up again | review |
+| accepted (\`placed\`) | looked up again | review |
+| past the reference expiry | review | |
+| after a loss: its first replacement | looked up again | its own reference is sent or looked up; or review |
+| after a loss: \`split\`, and rejected, waiting or overdue | looked up again | review: parts of it may be bought |
+| after a loss, a cancel: the order of its eSIM | the cancel is sent | |
+
+Review, too: no lookup has ever found an order, and the entry is rejected or overdue; goods of another order, and no lookup shows those that were
+ordered; an overdue cancel that is not shown as cancelled; no lookup is possible after \`not_after\` or the reference expiry.
+`;
+
+it('the page of outcomes shows the table that the worker runs on', () => {
+  const text = render();
+  expect(pageText('outcomes.md', text)).toBe(text);
+});
+
+it('every code of Spec 7 has a row of its own', () => {
+  const rows = new Set<string>(outcomeRows);
+  const named = (code: string): boolean =>
+    rows.has(code) || (code === 'invalid_plan' && rows.has('plan_unknown'));
+  expect(wholesaleErrors.filter((row) => row.code !== null && !named(row.code))).toEqual([]);
+});

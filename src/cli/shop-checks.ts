@@ -31,15 +31,13 @@ async function checkShop(shop: ConnectedShop, clock: Clock): Promise<Found> {
     const may = `the key may ${mayWrite ? 'read and write' : 'only read'}`;
     if (shop.writeBack !== null && !mayWrite)
       return warn(`${may}, and write_back is configured`, 'give the key the permission Read/Write');
-    if (shop.writeBack?.deliverCodes === 'note' && !(await api.checks.mailsNotes(signal)))
-      return warn(
-        `${may}; its mail "Customer note" is off: nobody gets a code`,
-        'switch it on in the shop',
-      );
+    const { writeBack } = shop;
+    const why = writeBack === null ? null : await api.checks.withholds(writeBack, signal);
+    if (why !== null) return warn(`${may}; ${why.message}`, why.next);
     const path = `/webhooks/${shop.platform}/${shop.shop}`;
     const webhooks = await api.checks.webhooksTo(path, signal);
     const statuses = webhooks
-      .map(({ id, status, url }) => `${id} (${status}${needOf(url)})`)
+      .map(({ id, status, needs }) => `${id} (${[status, needs].filter(Boolean).join(', ')})`)
       .join(', ');
     if (webhooks.length === 0)
       return pass(`${may}; no webhook ends with ${path}: orders come by read-back alone`);
@@ -49,12 +47,4 @@ async function checkShop(shop: ConnectedShop, clock: Clock): Promise<Found> {
   } finally {
     await api.close();
   }
-}
-
-/** What WordPress needs before it posts to an address; empty: nothing. */
-function needOf(address: string): string {
-  const { hostname = '', port = '' } = URL.parse(address) ?? {};
-  const isPrivate = /^(localhost$|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)/.test(hostname);
-  if (!isPrivate && ['', '80', '443', '8080'].includes(port)) return '';
-  return ', to a private address or port: WordPress needs deploy/woocommerce/order-sync-webhooks.php';
 }

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { FolderSettings } from '../intake/folder/settings.ts';
 import { csvColumns, plainName } from '../intake/orders/settings.ts';
-import { platformSettings } from '../storefronts/settings.ts';
+import { platformNames, platformSettings } from '../storefronts/settings.ts';
 import {
   checkGroup,
   type ConfigPath,
@@ -89,7 +89,7 @@ const webhook = ['intake', 'webhook'] as const;
  */
 export function checkWebhook(check: SectionCheck): void {
   if (check.at(...webhook) === undefined) return;
-  const lists = ['tokens', 'standard_webhooks', ...platformSettings.map(({ name }) => name)];
+  const lists = ['tokens', 'standard_webhooks', ...platformNames];
   if (lists.every((list) => check.entries(...webhook, list).length === 0)) {
     check.report(webhook, `accepts no caller: set at least one of ${lists.join(', ')}`);
   }
@@ -127,8 +127,8 @@ function checkCallers(check: SectionCheck, usedSecrets: Map<string, string>): vo
  */
 function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void {
   const sources = new Set<unknown>();
-  for (const platform of platformSettings) {
-    const shops = check.entries(...webhook, platform.name);
+  for (const name of platformNames) {
+    const shops = check.entries(...webhook, name);
     check.distinct(shops, 'shop', "the other shops' names");
     for (const at of shops) {
       const source = check.at(...at, 'source') ?? check.at(...at, 'shop');
@@ -137,8 +137,11 @@ function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void
         check.report([...at, 'source'], problem);
       }
       sources.add(source);
-      checkRest(check, [...at, 'rest'], platform);
-      checkWriteBack(check, at);
+      checkApi(check, at);
+      const broken = platformSettings[name].brokenRule(
+        (...key) => check.secret(...at, ...key) ?? check.at(...at, ...key),
+      );
+      if (broken !== null) check.report([...at, ...broken.at], broken.problem);
       // Only the body is signed: with a shared secret, a body of one shop could be sent to the
       // address of the other.
       check.secretsOf(
@@ -166,38 +169,12 @@ function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void
  * The keys of a shop's API must not cross a network unencrypted, not even to a stand-in for the
  * shop.
  */
-function checkRest(
-  check: SectionCheck,
-  at: ConfigPath,
-  platform: (typeof platformSettings)[number],
-): void {
-  if (check.at(...at) === undefined) return;
-  check.encrypted([...at, 'url'], 'the keys of the shop would cross the network');
-  const problem = platform.restProblem(
-    (key) => check.secret(...at, key) !== undefined || check.at(...at, key) !== undefined,
-  );
-  if (problem !== null) check.report(at, problem);
-}
-
-/**
- * Results are written through the API of the shop, and a written result must not look like an
- * order.
- */
-function checkWriteBack(check: SectionCheck, shop: ConfigPath): void {
+function checkApi(check: SectionCheck, shop: ConfigPath): void {
+  const isRead = check.at(...shop, 'rest') !== undefined;
+  if (isRead)
+    check.encrypted([...shop, 'rest', 'url'], 'the keys of the shop would cross the network');
   const at = [...shop, 'write_back'];
-  if (check.at(...at) === undefined) return;
-  if (check.at(...shop, 'rest') === undefined) {
-    check.report(
-      at,
-      'needs `rest`, which is not set: results are written through the API of the shop',
-    );
-  }
-  const iccidField = check.at(...shop, 'iccid_field');
-  if (check.at(...at, 'line_meta') === true && String(iccidField).toLowerCase() === 'code') {
-    const problem = 'writes delivered codes into the field "Code" of lines';
-    check.report(
-      [...at, 'line_meta'],
-      `${problem}, which iccid_field names as the field of an eSIM: use another name there`,
-    );
-  }
+  if (isRead || check.at(...at) === undefined) return;
+  const why = 'results are written through the API of the shop';
+  check.report(at, `needs \`rest\`, which is not set: ${why}`);
 }

@@ -33,7 +33,7 @@ export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
 
 function identityOf({ platform, shop, source, secrets, rest }: Shop): ShopIdentity {
   const name: ShopFingerprint = { kind: 'name', value: `${platform}/${shop}` };
-  const sharesSecrets = platformSettings.some((it) => it.name === platform && it.sharesSecrets);
+  const { sharesSecrets } = platformSettings[platform];
   const others = [
     ...(rest === null ? [] : [addressOf(rest.url)]),
     // Several shops may share the secret: where the address is known, it identifies the shop.

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderPairs, importsOf } from '../../scripts/imports.ts';
+import { platformNames } from '../../src/storefronts/settings.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const src = join(root, 'src');
@@ -198,6 +199,18 @@ describe('the modules of src/', () => {
       .map(inSrc)
       .filter((path) => !/^(storefronts\/|results\/(callback|signed-post))/.test(path));
     expect(elsewhere).toEqual([]);
+  });
+
+  it('name a platform of shops only in its folder and in the two lists of platforms', () => {
+    const folders = platformNames.map((name) => `storefronts/${name}/`);
+    const lists = ['storefronts/settings.ts', 'storefronts/platforms.ts'];
+    const named = new RegExp([...platformNames, 'wordpress'].join('|'), 'i');
+    // Also in comments, in SQL and in texts.
+    const others = filesBelow(src).filter(
+      (path) =>
+        !lists.includes(inSrc(path)) && !folders.some((folder) => inSrc(path).startsWith(folder)),
+    );
+    expect(others.filter((path) => named.test(textOf(path))).map(inSrc)).toEqual([]);
   });
 
   it('have names that say what a thing is: no utils, helpers, manager, common; no barrel files', () => {

@@ -7,6 +7,7 @@ import {
   type ConfigKey,
   type SchemaNode,
 } from '../../src/config/schema-tree.ts';
+import { platformNames } from '../../src/storefronts/settings.ts';
 import { madeFrom, pageText } from './generated-page.ts';
 import { pages, projectRoot } from './shell-commands.ts';
 
@@ -52,12 +53,11 @@ function lineOf(key: ConfigKey): string {
   return `${livesOn(key.path)}${shown === '' ? '' : ` (${shown})`}: ${key.node.description ?? ''}`;
 }
 
-const woocommerce = 'intake.webhook.woocommerce[].';
-const shopify = 'intake.webhook.shopify[].';
+const [first = '', ...others] = platformNames.map((name) => `intake.webhook.${name}[].`);
 
 /**
- * Every key as the schema has it. Both kinds of shop have most keys in common: those stand once,
- * under `<shop>`.
+ * Every key as the schema has it. Shops of all platforms have most keys in common: those stand
+ * once, under `<shop>`.
  */
 function renderKeys(): string {
   // A section that is always there has nothing to say beside its keys.
@@ -66,21 +66,21 @@ function renderKeys(): string {
       node.properties === undefined || (!required && node.default === undefined),
   );
   const lines = new Map(shown.map((key) => [key.path, lineOf(key)]));
-  const isCommon = (path: string): boolean =>
-    path.startsWith(woocommerce) &&
-    lines.get(path) === lines.get(path.replace(woocommerce, shopify));
+  const isCommon = (key: string): boolean =>
+    others.every((other) => lines.get(`${first}${key}`) === lines.get(`${other}${key}`));
   return [...lines]
-    .filter(([path]) => !(path.startsWith(shopify) && isCommon(path.replace(shopify, woocommerce))))
-    .map(
-      ([path, line]) =>
-        `- \`${isCommon(path) ? path.replace(woocommerce, 'intake.webhook.<shop>[].') : path}\`${line}`,
-    )
+    .flatMap(([path, line]) => {
+      const own = [first, ...others].find((prefix) => path.startsWith(prefix));
+      const key = own === undefined ? '' : path.slice(own.length);
+      if (own === undefined || !isCommon(key)) return [`- \`${path}\`${line}`];
+      return own === first ? [`- \`intake.webhook.<shop>[].${key}\`${line}`] : [];
+    })
     .join('\n');
 }
 
 const render = (): string => `# Every config key
 
-${madeFrom('src/config/schema.ts')} Text, unless the values are named. \`<shop>\` is \`woocommerce\` or \`shopify\`. ↻: a reload changes it.
+${madeFrom('src/config/schema.ts')} Text, unless the values are named. \`<shop>\` is ${platformNames.map((name) => `\`${name}\``).join(' or ')}. ↻: a reload changes it.
 
 ${renderKeys()}
 `;

@@ -144,8 +144,15 @@ export class Installation {
     renameSync(draft, join(this.folder, inbox, name));
   }
 
-  /** Starts a worker. `wrapper`: a command that runs it, such as strace. */
-  start(wrapper: readonly string[] = [], configFile = this.configFile): WorkerProcess {
+  /**
+   * Starts a worker. `wrapper`: a command that runs it, such as strace. `program`: the folder of
+   * the program.
+   */
+  start(
+    wrapper: readonly string[] = [],
+    configFile = this.configFile,
+    program = programFolder,
+  ): WorkerProcess {
     // The command of the container.
     const own = [
       '--min-semi-space-size=4',
@@ -160,7 +167,7 @@ export class Installation {
       wrapper.length === 0
         ? [process.execPath, own]
         : [wrapper[0] ?? '', [...wrapper.slice(1), process.execPath, ...own]];
-    const child = spawn(command, args, { cwd: programFolder, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { cwd: program, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#children.add(child);
     child.once('exit', () => this.#children.delete(child));
     return new WorkerProcess(child);

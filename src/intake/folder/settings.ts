@@ -63,7 +63,7 @@ const folderSection = keysOf({
     .max(1000)
     .default('own')
     .describe(
-      'Whose exports CSV files are: a file of `config/formats`, such as `shopify_orders`, or one in that form; `own`: of none.',
+      'Whose exports CSV files are: a file of `config/formats`, such as `amazon_orders`, or one in that form; `own`: of none.',
     )
     .meta(live),
   only: z

@@ -93,8 +93,8 @@ const ping = Symbol('ping');
 
 /**
  * Receives the webhooks of the shops. A signed delivery is answered 200 once its consequences are
- * on disk, whether or not it leads to a purchase: WooCommerce never repeats a failed delivery and
- * disables a webhook that fails too often.
+ * on disk, whether or not it leads to a purchase: some platforms never repeat a failed delivery, and
+ * disable a webhook that fails too often.
  */
 export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
   const routes = new Hono<Web>();

@@ -60,10 +60,10 @@ export function readCsvFormat({
 
 /** The formats of shops that come with the program, by name. */
 export const shopFormats = (): readonly (readonly [name: string, format: CsvFormat])[] =>
-  readdirSync(folder).map((file) => {
-    const name = file.replace(/\.yaml$/, '');
-    return [name, formatIn(name)];
-  });
+  formatNames().map((name) => [name, formatIn(name)]);
+
+const formatNames = (): readonly string[] =>
+  readdirSync(folder).map((file) => file.replace(/\.yaml$/, ''));
 
 const folder = join(import.meta.dirname, '../../../config/formats');
 
@@ -82,9 +82,7 @@ function formatIn(name: string): CsvFormat {
     throw new OrderSyncError(
       'CONFIG_INVALID',
       `The format "${name}" of order files cannot be used: ${why}`,
-      {
-        hint: 'name `own`, shopify_orders, woocommerce_orders, amazon_orders, etsy_orders, or a file in their form',
-      },
+      { hint: `name \`own\`, ${formatNames().join(', ')}, or a file in their form` },
     );
   }
 }

@@ -90,8 +90,8 @@ export function withOrderedSku(
   const { sku } = orderedAs(known);
   if (isSameSku(line.sku, sku)) return { ...line, sku };
   if (product === undefined) return line;
-  // WooCommerce shows a deleted product as 0 without a SKU, and a deleted variation as 0 with the
-  // SKU of its product.
+  // A shop may show a product that was deleted as none, without a SKU, and a deleted variation as
+  // its product.
   const wasDeleted =
     line.product === null ? line.sku === '' : line.product === product.replace(/\d+$/, '0');
   return line.product === product || wasDeleted ? { ...line, sku } : line;

@@ -25,7 +25,7 @@ export interface ShopApi {
     signal: AbortSignal,
   ): Promise<readonly Pick<ShopOrder, 'orderId' | 'result'>[]>;
   /**
-   * Which of these SKUs are a variation's own; absent: all are. WooCommerce shows that of the
+   * Which of these SKUs are a variation's own; absent: all are. Some platforms show that of the
    * product for one that has none.
    */
   ownSkus?(skus: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
@@ -41,11 +41,14 @@ export interface ShopApi {
 
 /** What is asked of a shop beside its orders. */
 export interface ShopChecks {
-  /** The webhooks about orders whose address ends with this path. */
+  /**
+   * The webhooks about orders whose address ends with this path. `needs`: what the shop needs
+   * before it posts there; empty: nothing.
+   */
   webhooksTo(
     path: string,
     signal: AbortSignal,
-  ): Promise<readonly Record<'id' | 'status' | 'url', string>[]>;
+  ): Promise<readonly Record<'id' | 'status' | 'needs', string>[]>;
   /** Returns whether the webhook is active now; a key that may only read cannot switch it on. */
   switchOn(id: string, signal: AbortSignal): Promise<boolean>;
   /**
@@ -58,8 +61,11 @@ export interface ShopChecks {
   ): Promise<ReadonlyMap<string, number>>;
   /** Whether the key may write. Changes nothing. */
   mayWrite(signal: AbortSignal): Promise<boolean>;
-  /** Whether the shop mails notes to customers, as far as it says so. */
-  mailsNotes(signal: AbortSignal): Promise<boolean>;
+  /** Why no customer gets what this `write_back` gives, as far as the shop says so; null: they do. */
+  withholds(
+    writeBack: object,
+    signal: AbortSignal,
+  ): Promise<{ readonly message: string; readonly next: string } | null>;
 }
 
 export interface ReadOrder {

@@ -75,6 +75,8 @@ interface ShopHttpOptions extends ApiContext {
    * surely.
    */
   readonly saysAbsent?: (status: number, body: ExactJsonObject) => boolean;
+  /** What to do about a redirect with these headers; null or absent: it leads to another address. */
+  readonly redirectAdvice?: (headers: PlainHeaders) => string | null;
   /**
    * How long the shop wants no call after this answer with a success, in ms; absent: it does not
    * say.
@@ -95,7 +97,7 @@ const clocksDifferMs = 10_000;
 const maxTries = 5;
 /** A longer wait ends the call, and every call until it is over. */
 const maxWaitMs = 60_000;
-/** The wait after the first 503: WordPress announces ten minutes for an update of seconds. */
+/** The wait after the first 503: some shops announce ten minutes for an update of seconds. */
 const maintenanceMs = 10_000;
 /** The wait after the first 429 without `Retry-After`. */
 const defaultWaitMs = 2000;
@@ -329,14 +331,8 @@ export class ShopHttp {
   #failure(name: string, status: number, headers: PlainHeaders, bytes: Uint8Array): ShopApiError {
     const { clock, errorText, saysAbsent, platform } = this.#options;
     if (status >= 300 && status < 400) {
-      // WordPress without permalinks sends every path of its REST API to the same path with a
-      // slash.
-      const isPlain =
-        headers['x-redirect-by'] === 'WordPress' &&
-        headers['location']?.includes('/wp-json/') === true;
-      const next = isPlain
-        ? 'choose permalinks other than "Plain" in WordPress'
-        : 'set rest.url to the real address of the shop';
+      const next =
+        this.#options.redirectAdvice?.(headers) ?? 'set rest.url to the real address of the shop';
       const problem = `${status}, a redirect, which is not followed: ${next}`;
       return new ShopApiError('unreadable', `${name}: ${problem}`);
     }

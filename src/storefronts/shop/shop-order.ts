@@ -50,7 +50,7 @@ export interface ShopOrderLine {
   readonly sku: string;
   /**
    * What was sold, by the shop's ids of the product, and of its variation or 0, as `16/18`; null:
-   * unknown.
+   * unknown. Of a product that was deleted: null; of a deleted variation: `16/0`.
    */
   readonly product: string | null;
   /** The quantity that the customer keeps: ordered, less refunded. */

@@ -89,7 +89,7 @@ export const restKeys = {
 };
 
 /**
- * An order whose state is older is read again before it is bought: WooCommerce does not tell that
+ * An order whose state is older is read again before it is bought: not every platform tells that
  * one was deleted for good.
  */
 export const recheckAfterMs = 300_000;
@@ -123,18 +123,21 @@ export interface ShopSettings extends z.output<typeof shopSection> {
   readonly writeBack: object | null;
 }
 
-export interface PlatformSettings<Name extends string> {
-  readonly name: Name;
+/** The value of a key of a shop as it is configured, of a secret that of its key or its file. */
+type ShopValue = (...key: string[]) => unknown;
+
+/** What a platform exports from its `settings.ts`, and `storefronts/settings.ts` lists. */
+export interface PlatformSettings {
+  readonly list: z.ZodType<readonly { readonly platform: string; readonly rest: object | null }[]>;
   /**
    * The platform signs the webhooks of several shops with one secret, so a secret does not identify
    * a shop.
    */
   readonly sharesSecrets: boolean;
-  /**
-   * Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a
-   * secret, its file.
-   */
-  restProblem(isSet: (key: string) => boolean): string | null;
+  /** Which rule between the keys of a shop is broken, and where; null: none. */
+  brokenRule(
+    valueOf: ShopValue,
+  ): { readonly at: readonly string[]; readonly problem: string } | null;
 }
 
 /** The key of `intake.webhook` that lists the shops of a platform. */

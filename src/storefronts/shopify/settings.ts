@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { keysOf, orNull, secretText } from '../../core/settings/schema-values.ts';
-import { type PacedShop, restKeys, shopKeys, shopList } from '../shop/shop-settings.ts';
+import {
+  type PacedShop,
+  type PlatformSettings,
+  restKeys,
+  shopKeys,
+  shopList,
+} from '../shop/shop-settings.ts';
 
 /**
  * A lasting token, or the credentials of an app, for which Shopify issues tokens that last a day.
@@ -55,18 +61,18 @@ const section = keysOf({
 const list = shopList('shopify', 'Shopify', section);
 
 export const shopifySettings = {
-  name: 'shopify' as const,
   list,
   // An app signs for each shop that it is installed in with the same secret.
   sharesSecrets: true,
-  restProblem(isSet: (key: string) => boolean): string | null {
+  brokenRule(valueOf) {
+    const isSet = (key: string): boolean => valueOf('rest', key) !== undefined;
     const parts = ['client_id', 'client_secret'].filter(isSet).length;
     const isValid = isSet('access_token') ? parts === 0 : parts === 2;
-    return isValid
-      ? null
-      : 'must have either an `access_token`, or both `client_id` and `client_secret`';
+    if (valueOf('rest') === undefined || isValid) return null;
+    const problem = 'must have either an `access_token`, or both `client_id` and `client_secret`';
+    return { at: ['rest'], problem };
   },
-};
+} satisfies PlatformSettings;
 
 export type ShopifyShop = PacedShop<z.output<typeof list>[number]>;
 export type ShopifyRest = NonNullable<ShopifyShop['rest']>;

@@ -1,4 +1,5 @@
 import type { ExactJsonObject } from '../../core/exact-json.ts';
+import type { PlainHeaders } from '../../core/http-headers.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { idOf, isObject, listOf } from '../shop/payload-values.ts';
 import type {
@@ -15,7 +16,7 @@ import { PageSize, tooMuch } from '../shop/page-size.ts';
 import { type ShopCall, ShopHttp, type ShopProblem } from '../shop/shop-http.ts';
 import { authorizationOf } from './authorization.ts';
 import { type OrderField, resultIn } from './order-fields.ts';
-import type { WooCommerceRest } from './settings.ts';
+import type { WooCommerceRest, WooCommerceWriteBack } from './settings.ts';
 
 const basePath = '/wp-json/wc/v3';
 const ordersPath = `${basePath}/orders`;
@@ -34,7 +35,7 @@ export class WooCommerceApi implements ShopApi {
   constructor(rest: WooCommerceRest, context: ApiContext) {
     const secrets = () => [rest.consumerKey, rest.consumerSecret];
     const authorization = authorizationOf(rest, context.clock);
-    const texts = { platform: 'WooCommerce', errorText, saysAbsent, problemIn };
+    const texts = { platform: 'WooCommerce', errorText, saysAbsent, redirectAdvice, problemIn };
     // WordPress ignores parameters that it does not know.
     this.#http = new ShopHttp({
       rest,
@@ -148,12 +149,13 @@ export class WooCommerceApi implements ShopApi {
     const ofOrders = items
       .filter(isObject)
       .filter(({ topic }) => String(topic).startsWith('order.'));
-    const webhooks = ofOrders.map((shown) => ({
-      id: String(shown['id']),
-      status: String(shown['status']),
-      url: String(shown['delivery_url']),
-    }));
-    return webhooks.filter(({ url }) => url.replace(/\/$/, '').endsWith(path));
+    return ofOrders
+      .filter((shown) => String(shown['delivery_url']).replace(/\/$/, '').endsWith(path))
+      .map((shown) => ({
+        id: String(shown['id']),
+        status: String(shown['status']),
+        needs: needOf(String(shown['delivery_url'])),
+      }));
   }
 
   async switchOn(id: string, signal: AbortSignal): Promise<boolean> {
@@ -174,11 +176,14 @@ export class WooCommerceApi implements ShopApi {
     );
   }
 
-  async mailsNotes(signal: AbortSignal): Promise<boolean> {
+  async withholds({ deliverCodes }: WooCommerceWriteBack, signal: AbortSignal) {
+    if (deliverCodes !== 'note') return null;
     const call = this.#call('GET', `${basePath}/settings/email_customer_note/enabled`, { signal });
     // A key that may not read settings, or a shop without them: nothing is proven.
     const value = await orElse(null, notAllowed, call);
-    return !(isObject(value) && value['value'] === 'no');
+    if (!isObject(value) || value['value'] !== 'no') return null;
+    const message = 'its mail "Customer note" is off: nobody gets a code';
+    return { message, next: 'switch it on in the shop' };
   }
 
   async mayWrite(signal: AbortSignal): Promise<boolean> {
@@ -244,6 +249,14 @@ export class WooCommerceApi implements ShopApi {
       options.body === undefined ? {} : { 'content-type': 'application/json' };
     return (await this.#http.call({ method, path, headers, ...options })).value;
   }
+}
+
+/** What WordPress needs before it posts to an address; empty: nothing. */
+function needOf(address: string): string {
+  const { hostname = '', port = '' } = URL.parse(address) ?? {};
+  const isPrivate = /^(localhost$|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)/.test(hostname);
+  if (!isPrivate && ['', '80', '443', '8080'].includes(port)) return '';
+  return 'to a private address or port: WordPress needs deploy/woocommerce/order-sync-webhooks.php';
 }
 
 /** A firewall may keep a path from the worker, too. */
@@ -388,6 +401,12 @@ function problemIn(value: unknown): ShopProblem | null {
     ? null
     : { kind: isDenied ? 'unauthorized' : 'unreadable', text: `200, but ${text}`, waitMs: null };
 }
+
+/** Without permalinks every path of the REST API leads to the same path with a slash. */
+const redirectAdvice = (headers: PlainHeaders): string | null =>
+  headers['x-redirect-by'] === 'WordPress' && headers['location']?.includes('/wp-json/') === true
+    ? 'choose permalinks other than "Plain" in WordPress'
+    : null;
 
 /** Any other 404 is of the path or of a plugin, and says nothing about the order. */
 function saysAbsent(status: number, { code }: ExactJsonObject): boolean {

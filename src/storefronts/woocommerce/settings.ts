@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { certificatesFile, keysOf, orNull, secretText } from '../../core/settings/schema-values.ts';
-import { type PacedShop, restKeys, shopKeys, shopList } from '../shop/shop-settings.ts';
+import {
+  type PacedShop,
+  type PlatformSettings,
+  restKeys,
+  shopKeys,
+  shopList,
+} from '../shop/shop-settings.ts';
 
 const rest = keysOf({
   ...restKeys,
@@ -56,11 +62,17 @@ const section = keysOf({
 const list = shopList('woocommerce', 'WooCommerce', section);
 
 export const wooCommerceSettings = {
-  name: 'woocommerce' as const,
   list,
   sharesSecrets: false,
-  restProblem: () => null,
-};
+  /** A written result must not look like an order. */
+  brokenRule(valueOf) {
+    const hasField = String(valueOf('iccid_field')).toLowerCase() === 'code';
+    if (valueOf('write_back', 'line_meta') !== true || !hasField) return null;
+    const problem =
+      'writes delivered codes into the field "Code" of lines, which iccid_field names as the field of an eSIM: use another name there';
+    return { at: ['write_back', 'line_meta'], problem };
+  },
+} satisfies PlatformSettings;
 
 export type WooCommerceShop = PacedShop<z.output<typeof list>[number]>;
 export type WooCommerceRest = NonNullable<WooCommerceShop['rest']>;

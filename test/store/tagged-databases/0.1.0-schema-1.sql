@@ -362,7 +362,7 @@ CREATE TABLE deliveries (
   acknowledged_at_ms INTEGER,
   -- The events that an endpoint of events has confirmed about the order, as JSON: see core/result/result-events.ts.
   confirmed_events   TEXT,
-  -- The notes that were posted into a shop's order, and those whose post began, as JSON: see storefronts/woocommerce/note-posts.ts.
+  -- The notes that were posted into a shop's order, and those whose post began, as JSON, by its platform.
   note_posts         TEXT,
   -- 1: the customer waits for what the result gives: it comes before other results of its sink, such as notes about old orders.
   gives_units        INTEGER NOT NULL DEFAULT 0,
@@ -415,15 +415,15 @@ CREATE TABLE hourly_statistics (
   n    INTEGER NOT NULL,
   PRIMARY KEY (name, hour, key)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO schema_files VALUES ('0001_outbox.sql', '8465794c1980b967461cca9fd4905bb62d23388e01da4dbc022fd4cab71f06de');
+INSERT INTO schema_files VALUES ('0001_outbox.sql', 'a642e42843bb1676eaef9b188491e4bbd75939cfdec5a2802e4566d5297e1ab8');
 INSERT INTO schema_files VALUES ('views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO schema_files VALUES ('views/outbox.sql', 'cb2d7281bba77f7bb49f8fb0f5621822ae286169ef31eb54e0e1c73bccdcdb43');
-INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '3c614634582e3ca751c1f902ab0494964f182884266d166b7e337eee3a0a2d4a');
+INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '68f5116341a1f3953bc57cae03dab843725e73c309db5538ac322373636c90f6');
 INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'fb1abd3d437fc33f3503c4930767e172');
+INSERT INTO meta VALUES ('database_id', '5efaca275f3f4495b1d45e01de657ed5');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('upstream', 'sandbox');

@@ -514,7 +514,7 @@ CREATE TABLE deliveries (
   acknowledged_at_ms INTEGER,
   -- The events that an endpoint of events has confirmed about the order, as JSON: see core/result/result-events.ts.
   confirmed_events   TEXT,
-  -- The notes that were posted into a shop's order, and those whose post began, as JSON: see storefronts/woocommerce/note-posts.ts.
+  -- The notes that were posted into a shop's order, and those whose post began, as JSON, by its platform.
   note_posts         TEXT,
   -- 1: the customer waits for what the result gives: it comes before other results of its sink, such as notes about old orders.
   gives_units        INTEGER NOT NULL DEFAULT 0,

@@ -38,7 +38,7 @@ import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findDifference, findMismatch, showsGoods } from './connector/compare-order.ts';
 import { maskedAnswer, type MaskedPart } from './connector/mask-answer.ts';
 import { connectorHash, readWire, type Wire, type WireOverrides } from './connector/wire.ts';
-import { foreignReference, readAnswer, readLookup } from './connector/read-answer.ts';
+import { foreignReference, isEmptyList, readAnswer, readLookup } from './connector/read-answer.ts';
 import { whyUnrecognised } from './connector/recognise-order.ts';
 import { answerWireFor } from './connector/wire-answer.ts';
 import { renderBody } from './connector/request-body.ts';
@@ -253,7 +253,7 @@ export class WholesaleClient {
 
   /**
    * Looks up an order of one family. `absent` only when the API itself answers 404 with `not_found`
-   * and its complete error body; everything else that is not the order is `failed`. Only while
+   * and its complete error body, or as `wholesale.wire.lookup.absent` says; everything else that is not the order is `failed`. Only while
    * `canLookUp(family)`.
    */
   async lookUp(call: LookupCall): Promise<LookupOutcome> {
@@ -427,11 +427,17 @@ export class WholesaleClient {
     read: SuccessReader,
   ): Promise<LookupOutcome> {
     const { end, whyCached } = await this.#send('read', request, call);
+    const { lookup, answer } = this.#wire;
+    let isEmpty = false;
+    const readOrNothing: SuccessReader = (body) => {
+      isEmpty = lookup.absent === 'empty_list' && isEmptyList(body, answer);
+      return read(body);
+    };
     const outcome = this.#keptOutcome(
       end,
       call,
       { kind: 'read', family: part.family },
-      { read, part },
+      { read: readOrNothing, part },
     );
     const { kept } = outcome;
     if (whyCached !== null && end.http !== null && (end.http < 300 || end.http === 404)) {
@@ -449,7 +455,8 @@ export class WholesaleClient {
     // A breach is an answer of another form than Spec 7 shows: it does not prove that the order is
     // absent.
     const absent = outcome.row === 'not_found' && outcome.http === 404 && outcome.breach === null;
-    return absent ? { kind: 'absent', kept } : { kind: 'failed', outcome };
+    const isNone = isEmpty && outcome.row === 'unreadable_success' && outcome.http === 200;
+    return absent || isNone ? { kind: 'absent', kept } : { kind: 'failed', outcome };
   }
 
   async #send(

@@ -1,13 +1,13 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { LookupOutcome } from '../../src/core/answers/outcome.ts';
-import { wireSchema } from '../../src/wholesale/connector/wire.ts';
+import { type Wire, wireSchema } from '../../src/wholesale/connector/wire.ts';
 import { clientOf, keyValue, submit } from './api-calls.ts';
 import { errorJson, httpAnswer, RawServer } from './transport/raw-server.ts';
 
-async function lookUpAt(answer: string): Promise<LookupOutcome> {
+async function lookUpAt(answer: string, wire?: Wire): Promise<LookupOutcome> {
   const server = await RawServer.start((socket) => void socket.end(answer));
   onTestFinished(async () => server.close());
-  const client = clientOf(server.url);
+  const client = clientOf(server.url, wire && { wire });
   onTestFinished(async () => client.close());
   return client.lookUp({ keyValue, family: 'gift_card', key: 'os-1', expectReference: 'os-1' });
 }
@@ -43,6 +43,25 @@ describe('a lookup says that an order is absent', () => {
     ['a limit', httpAnswer(429, ''), 'rate_limited'],
   ])('but not after %s', async (_what, answer, row) => {
     expect(await lookUpAt(answer)).toMatchObject({ kind: 'failed', outcome: { row } });
+  });
+
+  const emptyList = wireSchema.parse({ lookup: { absent: 'empty_list' } });
+
+  it.each(['[]', '{"data":[]}', '{"success":true,"data":{"orders":[]}}'])(
+    'after the empty list %s, where the mapping says so',
+    async (body) => {
+      expect(await lookUpAt(httpAnswer(200, body), emptyList)).toMatchObject({ kind: 'absent' });
+    },
+  );
+
+  it.each([
+    '{}',
+    '{"success":false,"data":[]}',
+    '{"data":[],"errors":["timeout"]}',
+    '{"data":[{"reference":"os-2"}]}',
+    '{"data":null}',
+  ])('but not after %s, where an empty list says so', async (body) => {
+    expect(await lookUpAt(httpAnswer(200, body), emptyList)).toMatchObject({ kind: 'failed' });
   });
 
   it('but not when the mapping has no lookup: then nothing is sent', async () => {

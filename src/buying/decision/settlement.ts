@@ -244,6 +244,10 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
   // A code may be in a field that was not read: nothing is delivered that may be false.
   if (isComplete && verdict !== null && unreadText(answer) !== null)
     return needsReview(unreadReason);
+  if (isComplete && isUnknownWord(answer))
+    return needsReview(
+      `bought, but not delivered: its status is "${answer.status}", which \`wholesale.wire.answer.status_words\` does not list`,
+    );
   if (isComplete) return { ...done, state: 'fulfilled' };
   const number = answer.orderNumber ?? facts.orderNumber;
   if (!policy.canLookUp && policy.canReadAccepted?.(number) !== true)
@@ -264,6 +268,10 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
     ...inFlightWindowFromNow(input),
   };
 }
+
+/** A word may say `reversed`. An HTTP status that is repeated in the body says nothing. */
+const isUnknownWord = ({ status, statusClass }: OrderAnswer): boolean =>
+  status !== null && statusClass === 'none' && !/^(ok|true|20\d)$/i.test(status.trim());
 
 const unreadReason =
   'bought, but not delivered until `wholesale.wire` reads each field, or `wholesale.wire.ignored` names it';

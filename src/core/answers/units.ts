@@ -52,10 +52,10 @@ function isMasked(text: string): boolean {
 }
 
 /**
- * Nobody can type these, and they can make one code look like another: control characters, and
- * those that change the direction.
+ * Nobody can see or type these, and they can make one code look like another: control characters,
+ * those without a width, and those that change the direction.
  */
-const untypable = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+const untypable = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/u;
 const hasUntypable = ({
   code,
   pin,

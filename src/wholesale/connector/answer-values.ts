@@ -92,17 +92,16 @@ export function flagIn(value: ExactJson): boolean | null {
 
 /**
  * A decimal amount, with its last `minorDigits` digits behind the point: 1999 with 2 digits is
- * 19.99. It stays text, because money never becomes a float. Null for an exponent, a currency sign
- * or grouped digits.
+ * 19.99. It stays text, because money never becomes a float. Null for a sign, an exponent, a
+ * currency or grouped digits.
  */
 export function amountIn(value: ExactJson, minorDigits: number): string | null {
   const decimal = typeof value === 'string' ? value.trim() : '';
-  if (!/^-?\d{1,18}(\.\d{1,18})?$/.test(decimal)) return null;
+  if (!/^\d{1,18}(\.\d{1,18})?$/.test(decimal)) return null;
   if (minorDigits === 0) return decimal;
-  const sign = decimal.startsWith('-') ? '-' : '';
-  const [whole = '', fraction = ''] = decimal.slice(sign.length).split('.');
+  const [whole = '', fraction = ''] = decimal.split('.');
   const padded = whole.padStart(minorDigits + 1, '0');
-  return `${sign}${padded.slice(0, -minorDigits)}.${padded.slice(-minorDigits)}${fraction}`;
+  return `${padded.slice(0, -minorDigits)}.${padded.slice(-minorDigits)}${fraction}`;
 }
 
 /** A currency code in capital letters; null for anything else, such as the amount of a balance. */

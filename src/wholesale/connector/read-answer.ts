@@ -8,7 +8,7 @@ import {
 import { quoted } from '../../core/message-text.ts';
 import type { Family } from '../../core/order/purchase.ts';
 import { amountIn, currencyIn, firstAt, isSameText, textIn, valueAt } from './answer-values.ts';
-import { failedAnswer, saysItFailed, whyUnrecognised } from './recognise-order.ts';
+import { failedAnswer, hasErrors, saysItFailed, whyUnrecognised } from './recognise-order.ts';
 import { readCodeUnits, readEsimUnits, type ReadUnits } from './read-units.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
@@ -151,10 +151,15 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
 /** Where an API that filters by reference puts the list of found orders. */
 const listPlaces = ['$', 'data', 'orders', 'items', 'results', 'list', 'data.orders', 'data.items'];
 
+/** Whether a lookup was answered with an empty list of orders, and with nothing else. */
+export const isEmptyList = (body: ExactJson, wire: AnswerWire): boolean =>
+  listPlaces.map((path) => valueAt(body, path)).find(isJsonList)?.length === 0 &&
+  !hasErrors(body, wire);
+
 /**
  * Reads what a lookup found: one order, or a list with exactly one order that is ours. An empty
  * list, or an object without any field of an order, does not prove that there is no such order:
- * only the error body of Spec 7 does.
+ * only the error body of Spec 7 does, or `wholesale.wire.lookup.absent`.
  */
 export function readLookup(
   body: ExactJson,

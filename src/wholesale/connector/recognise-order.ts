@@ -42,6 +42,10 @@ export function saysItFailed(body: ExactJson, wire: AnswerWire): boolean {
 const hasError = (object: ExactJsonObject): boolean =>
   errorFields.some((name) => Object.hasOwn(object, name) && saysSomething(object[name]));
 
+/** Whether an answer has an error in another form than Spec 7 shows, or says that it failed. */
+export const hasErrors = (body: ExactJson, wire: AnswerWire): boolean =>
+  objectsIn(body, wire).some((object) => saysFailed(object) || hasError(object));
+
 const isCancelled = (status: string | null | undefined): boolean => /^cancel/i.test(status ?? '');
 
 /**

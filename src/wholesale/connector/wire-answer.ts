@@ -95,6 +95,9 @@ const statusWords = z
   })
   .superRefine(readsOnce((classes) => classes));
 
+/** The last name of a path: `price` of `lines[].price`. */
+const nameOf = (path: string): string => path.replaceAll('[]', '').split('.').at(-1) ?? path;
+
 /** Where a success answer keeps its values (Spec 4: response payloads are not shown). */
 export const answerWire = z
   .strictObject({
@@ -135,7 +138,15 @@ export const answerWire = z
       cost,
       currency,
     })),
-  );
+  )
+  .superRefine((section, context) => {
+    const money = new Set([...section.cost, ...section.currency].map(nameOf));
+    const listed = [...section.codes.lists, ...section.esims.lists];
+    for (const path of listed.filter((one) => money.has(nameOf(one)))) {
+      const message = `must not have "${path}" in a list of units: \`cost\` or \`currency\` has it, and an amount would be delivered as a code`;
+      context.addIssue({ code: 'custom', message });
+    }
+  });
 export type AnswerWire = z.output<typeof answerWire>;
 
 /** The mapping of an answer to this operation; of null, an order of another one. */

@@ -113,6 +113,8 @@ const lookup = z.strictObject({
    * gift card.
    */
   compare: z.array(z.enum(comparedFields)).default([...comparedFields]),
+  /** `empty_list`: an empty list with status 200 says that there is no such order, too. */
+  absent: z.enum(['not_found', 'empty_list']).default('not_found'),
 });
 
 /**

@@ -179,10 +179,22 @@ describe('the decision about a submission', () => {
       nextStep: 'lookup',
       answer: { units: two.units },
     });
-    for (const statusClass of ['done', 'none'] as const) {
-      const done = outcome('accepted', { answer: { ...two, statusClass } });
-      expect(decideSubmission(ordered, done, policy, now, noJitter).state).toBe('fulfilled');
-    }
+    const states = ([status, statusClass]: readonly [string | null, 'done' | 'none']) => {
+      const done = outcome('accepted', { answer: { ...two, status, statusClass } });
+      return decideSubmission(ordered, done, policy, now, noJitter);
+    };
+    for (const known of [
+      ['completed', 'done'],
+      [null, 'none'],
+      ['200', 'none'],
+    ] as const)
+      expect(states(known).state).toBe('fulfilled');
+    // Nobody knows what another word says.
+    for (const word of ['reversed', 'partially_refunded', 'on hold'])
+      expect(states([word, 'none'])).toMatchObject({
+        state: 'needs_review',
+        reviewReason: expect.stringContaining(`its status is "${word}"`),
+      });
   });
 
   it('flags for review what no lookup can complete', () => {

@@ -64,6 +64,11 @@ describe('a unit is not believed', () => {
     'AB\u200fCD',
     '\u2066ABCD\u2069',
     'AB\u061cCD',
+    'AB\u200bCD',
+    'ABCD\ufeff',
+    'AB\u00adCD',
+    'AB\u3164CD',
+    'AB\ufe0fCD',
   ])('with characters that nobody can type, or that change its direction: %j', (text) => {
     for (const unit of [
       { code: text },

@@ -27,6 +27,7 @@ describe('the wire mapping', () => {
       gift_card: { method: 'GET', path: '/orders/{key}', accepted: 'off' },
       esim: { method: 'GET', path: '/esim/orders/{key}', accepted: 'off' },
       compare: ['product', 'quantity', 'days', 'currency', 'iccid'],
+      absent: 'not_found',
     });
     expect(readWire(undefined).catalogue.paging.mode).toBe('off');
   });
@@ -73,6 +74,8 @@ describe('the wire mapping', () => {
       'a cancel that names its eSIM in a body that is not sent',
       { esim_cancel: { path: '/c', body: 'none' } },
     ],
+    ['an amount as a list of codes', { answer: { codes: { lists: ['lines[].price'] } } }],
+    ['a currency as a list of eSIMs', { answer: { esims: { lists: ['currency'] } } }],
     [
       'a reference on a cancel, which carries none',
       { esim_cancel: { body: { reference: '{reference}' } } },

@@ -200,7 +200,15 @@ export class ShopHandler {
     if (skus !== this.#followed) this.#followed = null;
     const isRead =
       areProven && paidMs !== 'not_read' && (!order.refundUnclear || refunds !== 'not_read');
-    if (isRead) return await this.#take(plan);
+    if (isRead) {
+      const answer = await this.#take(plan);
+      const { stale, flagged } = answer.taken;
+      const canAsk = !isListed && this.shop.rest !== null && snapshot.isLast !== true;
+      if (!stale || flagged === 0 || order.state !== 'closed' || !canAsk) return answer;
+      const { source } = this.shop;
+      await this.#deps.store.awaitReading({ source, orderId: order.orderId, nowMs: now.nowMs });
+      return { kind: 'needs_refunds', order };
+    }
     const taken = await this.#deps.store.takeOrder({ ...plan, lines: null });
     return taken.stale ? { kind: 'taken', order, taken } : { kind: 'needs_refunds', order };
   }

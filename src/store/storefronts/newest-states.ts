@@ -8,6 +8,8 @@ type State = StorefrontOrder['state'];
 
 export interface SeenState {
   readonly modifiedMs: number;
+  /** When the worker got it. */
+  readonly receivedMs: number;
   readonly state: State;
   readonly refundCount: number;
   /** How many of each line the customer keeps, by line id; null: that was not read. */
@@ -19,8 +21,8 @@ export interface SeenState {
 }
 
 /**
- * Which state of an order can only come after which. Within the same second of the shop a higher
- * one stays: an unbought line can be bought later, but not the reverse.
+ * Which state of an order can only come after which. Where two have the same time, a higher one
+ * stays: an unbought line can be bought later, but not the reverse.
  */
 const ranks: Record<State, number> = {
   unpaid: 0,
@@ -35,7 +37,7 @@ const selectSeen = statementOf<
   [string, string],
   Omit<SeenState, 'kept' | 'saleKey'> & Record<'kept' | 'saleKey', string | null>
 >(
-  `SELECT modified_ms AS modifiedMs, state, refund_count AS refundCount, lines_left AS kept, awaits_read_back AS awaitsReadBack, paid_ms AS paidMs, sale_key AS saleKey
+  `SELECT modified_ms AS modifiedMs, seen_at_ms AS receivedMs, state, refund_count AS refundCount, lines_left AS kept, awaits_read_back AS awaitsReadBack, paid_ms AS paidMs, sale_key AS saleKey
    FROM storefront_orders WHERE source = ? AND order_id = ?`,
 );
 const remember = statementOf<Record<string, unknown>, never>(
@@ -81,13 +83,16 @@ export function rememberState(
   seen: SeenState | null,
 ): boolean {
   const { source, orderId, state, refundCount, lines, nowMs, isReadNow = false } = order;
-  const before = isSameSecond(order, seen) ? seen.kept : null;
+  const before = seen !== null && isSameMoment(order, seen) ? seen.kept : null;
   const kept = lines === null ? before : keptOf({ ...order, lines }, before);
   remember(database).run({
     source,
     orderId,
     // The shop does not say when an order was deleted: this machine's clock stands in for its own.
-    modifiedMs: Math.max(order.modifiedMs, seen?.modifiedMs ?? 0),
+    modifiedMs:
+      isReadNow && seen !== null && isInDoubt(order, seen)
+        ? order.modifiedMs
+        : Math.max(order.modifiedMs, seen?.modifiedMs ?? 0),
     state,
     refundCount,
     kept: kept === null ? null : JSON.stringify(kept),
@@ -103,9 +108,23 @@ export function rememberState(
   return seen.state !== state || !isDeepStrictEqual(seen.kept, kept);
 }
 
-/** Then nobody knows which of the two states came last. */
-function isSameSecond(order: StorefrontOrder, seen: SeenState | null): seen is SeenState {
-  return seen !== null && seen.modifiedMs === order.modifiedMs;
+/** The clocks of a shop and of this machine may differ by so much, in ms. */
+const clockLeewayMs = 5000;
+
+/**
+ * Whether the time of the newest state cannot be true, because it was later than its receipt: a
+ * server's clock, or a local time that is called GMT. Then a state with an earlier time may be newer.
+ */
+export const isInDoubt = (order: { readonly modifiedMs: number }, seen: SeenState): boolean =>
+  seen.modifiedMs > seen.receivedMs + clockLeewayMs && order.modifiedMs < seen.modifiedMs;
+
+/** Then nobody knows which of the two states came last. What is read now came last. */
+export function isSameMoment(
+  order: Pick<StorefrontOrder, 'modifiedMs' | 'isReadNow'>,
+  seen: SeenState,
+): boolean {
+  if (seen.modifiedMs === order.modifiedMs) return true;
+  return isInDoubt(order, seen) && order.isReadNow !== true;
 }
 
 /**
@@ -113,19 +132,21 @@ function isSameSecond(order: StorefrontOrder, seen: SeenState | null): seen is S
  * changed later.
  */
 export function isOlder(order: StorefrontOrder, seen: SeenState): boolean {
-  if (order.state === 'deleted') return false;
-  if (order.modifiedMs !== seen.modifiedMs) return order.modifiedMs < seen.modifiedMs;
+  const isReadNow = order.isReadNow === true;
+  if (order.state === 'deleted' || (order.state === 'closed' && isReadNow)) return false;
+  if (!isSameMoment(order, seen))
+    return order.modifiedMs < seen.modifiedMs && !isInDoubt(order, seen);
   if (ranks[order.state] !== ranks[seen.state]) return ranks[order.state] < ranks[seen.state];
   return order.refundCount < seen.refundCount;
 }
 
 /**
- * The order, of which the customer keeps the smaller quantity of each line where two states of it
- * have the same second. A line that one of the states does not have is not bought, and nothing of
+ * The order, of which the customer keeps the smaller quantity of each line where nobody knows
+ * which of two states came last. A line that one of the states does not have is not bought, and nothing of
  * it is ordered later either.
  */
 export function withLeastLines(order: StorefrontOrder, seen: SeenState | null): StorefrontOrder {
-  const kept = isSameSecond(order, seen) ? seen.kept : null;
+  const kept = seen !== null && isSameMoment(order, seen) ? seen.kept : null;
   if (order.lines === null || kept === null) return order;
   const lines = order.lines.map((line) => {
     const remaining = Math.min(line.remaining, kept[line.lineId] ?? 0);

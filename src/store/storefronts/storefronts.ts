@@ -26,6 +26,10 @@ const selectUnreadOfOthers = statementOf<[string], OrderKey>(
   `SELECT source, order_id AS orderId FROM storefront_orders
    WHERE awaits_read_back = 1 AND source NOT IN (SELECT value FROM json_each(?))`,
 );
+const awaitReading = statementOf<OrderKey & { nowMs: number }, never>(
+  `UPDATE storefront_orders SET awaits_read_back = 1, seen_at_ms = :nowMs
+   WHERE source = :source AND order_id = :orderId`,
+);
 const clearUnread = statementOf<[string, string], never>(
   'UPDATE storefront_orders SET awaits_read_back = 0 WHERE source = ? AND order_id = ?',
 );
@@ -112,6 +116,8 @@ export class Storefronts extends OutboxSteps {
   readonly awaitedOrders = this.step(({ database }, source: string) =>
     selectAwaited(database).all({ source }),
   );
+  /** The order is read in its shop before anything else is bought of it. */
+  readonly awaitReading = this.write(awaitReading);
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
   readonly flagStrandedOrders = this.step(flagStrandedOrders);
   /**

@@ -27,7 +27,9 @@ import {
 } from './known-lines.ts';
 import {
   findSeenState,
+  isInDoubt,
   isOlder,
+  isSameMoment,
   rememberState,
   rememberUnreadState,
   withLeastLines,
@@ -156,7 +158,8 @@ export function takeUnreadableOrder(
   const { source, modifiedMs, nowMs, advice: why = whyUnreadOrder } = order;
   if (orderId === null) return flagWithoutId(database, { orderId, ...order });
   if (modifiedMs !== null) {
-    if (modifiedMs < (findSeenState(database, { source, orderId })?.modifiedMs ?? 0)) return 0;
+    const seen = findSeenState(database, { source, orderId });
+    if (seen !== null && modifiedMs < seen.modifiedMs && !isInDoubt({ modifiedMs }, seen)) return 0;
     rememberUnreadState(database).run({ source, orderId, modifiedMs, nowMs });
   }
   // The next state that can be read releases them, or says why not.
@@ -174,7 +177,9 @@ export function takeUnreadableOrder(
  */
 function takeOlder(taking: Taking, seen: SeenState): StorefrontTaken {
   const { database, order, taken } = taking;
-  const isUnsure = order.modifiedMs === seen.modifiedMs || seen.state === 'deleted';
+  if (order.state === 'closed' && seen.state !== 'closed' && seen.state !== 'deleted')
+    return holdBecauseOfOlder(taking);
+  const isUnsure = isSameMoment(order, seen) || seen.state === 'deleted';
   // An order that is read back in a moment is bought or flagged then: also by a state that was read
   // and is no newer.
   if (!isUnsure || (seen.awaitsReadBack === 1 && order.isReadNow !== true)) return taken;
@@ -189,6 +194,23 @@ function takeOlder(taking: Taking, seen: SeenState): StorefrontTaken {
     if (buy === null) continue;
     const known = findKnownLine(database, order, lineId);
     if (known === undefined || wasCancelledByShop(database, known)) flagLine(taking, lineId, flag);
+  }
+  return taken;
+}
+
+/**
+ * The shop says that the order is closed, with a time before that of the newest state. That time may
+ * be wrong: nothing more is bought before a newer state, and what was bought is flagged.
+ */
+function holdBecauseOfOlder({ outbox, database, order, taken }: Taking): StorefrontTaken {
+  const flag = flags.closedBefore;
+  for (const known of knownLinesOf(database, order)) {
+    const hold = { why: flag.rule, stillWhy: null };
+    const { held } = applyShopHold(outbox, known.id, hold, order.nowMs);
+    auditChange(database, order, 'hold', held, flag.rule);
+    taken.flagged += held.length;
+    if (held.length === 0 && refundableEntries(database, known).length > 0)
+      flagLine({ outbox, database, order, taken }, known.line_id, flag);
   }
   return taken;
 }

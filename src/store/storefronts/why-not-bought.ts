@@ -20,6 +20,10 @@ export const flags = {
     'paid_and_closed',
     'the order was paid and closed within the same second of the storefront, so nothing was bought: look at it there. It is bought when the storefront shows it as paid again',
   ),
+  closedBefore: flagOf(
+    'closed_before',
+    'the storefront sent a state in which the order is cancelled or refunded, with an older time than the newest one: look at it there, and save it again, so that its state is taken in',
+  ),
   paidAndDeleted: flagOf(
     'paid_and_deleted',
     'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Look at it there',

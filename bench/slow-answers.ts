@@ -36,7 +36,6 @@ async function bought(folder: string): Promise<number> {
     sinks: [{ name: 'folder', sources: null }],
   });
   const incarnationId = await store.beginIncarnation({
-    bootId: machine.bootId,
     version: '0',
     nowMs: machine.wallMs(),
   });

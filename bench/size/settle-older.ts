@@ -22,7 +22,7 @@ export function settleOlder(path: string, last: number, nowMs: number): void {
 const settled = 'settled_at_ms = :nowMs, updated_at_ms = :nowMs';
 /** Each takes both parameters. */
 const settlingSteps: readonly string[] = [
-  `UPDATE entries SET state = 'fulfilled', attempts = 1, first_sent_at_ms = :nowMs, outcome_row = 'accepted', cost = '5.00',
+  `UPDATE entries SET state = 'fulfilled', attempts = 1, first_sent_steady = :nowMs, outcome_row = 'accepted', cost = '5.00',
      charged_currency = 'USD', status = 'completed', order_number = 'N' || id, key_name = 'main', request_method = 'POST',
      request_path = '/orders', request_body = coalesce(request_body, json_object('reference', reference, 'variant', variant, 'quantity', 1)),
      units = json_array(json_object('code', printf('CODE-%08d-%04d', id, id % 10000))), unit_count = 1, ${settled}
@@ -35,10 +35,10 @@ const settlingSteps: readonly string[] = [
    SELECT id, 1, 'submit', 'main', 1000000, :nowMs, :nowMs, 1, 'accepted', 200, 100 FROM entries WHERE id <= :last AND state = 'fulfilled'`,
   `INSERT OR IGNORE INTO unit_endings (ending, entry_id) SELECT printf('%04d', id % 10000), id FROM entries
    WHERE id <= :last AND state = 'fulfilled' AND :nowMs > 0`,
-  `INSERT OR IGNORE INTO deliveries (request_id, sink, due_version, done_version, due_at_ms, done_at_ms)
+  `INSERT OR IGNORE INTO deliveries (request_id, sink, due_version, done_version, due_steady, done_at_ms)
    SELECT DISTINCT l.request_id, 'folder', 2, 2, :nowMs, :nowMs FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.id <= :last`,
   `UPDATE entries SET state = CASE id % 4 WHEN 0 THEN 'waiting' WHEN 1 THEN 'placed' WHEN 2 THEN 'held' ELSE 'needs_review' END,
-     attempts = 1, first_sent_at_ms = :nowMs, held_from = 'pending', review_reason = 'held for the bench', updated_at_ms = :nowMs,
-     due_at_ms = :nowMs + 3600000
+     attempts = 1, first_sent_steady = :nowMs, held_from = 'pending', review_reason = 'held for the bench', updated_at_ms = :nowMs,
+     due_steady = :nowMs + 3600000
    WHERE id > :last AND id % 499 = 0`,
 ];

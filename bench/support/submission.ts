@@ -41,7 +41,6 @@ export async function openSubmission(options: {
     sinks: options.sinks ?? [{ name: 'folder', sources: null }],
   });
   const incarnationId = await store.beginIncarnation({
-    bootId: clock.bootId ?? null,
     version: '0',
     nowMs: clock.wallMs(),
   });

@@ -42,7 +42,7 @@ const warnIf = (isTrouble: boolean): CheckStatus => (isTrouble ? 'warn' : 'pass'
 export function healthChecks(
   { store, disk, progress, folders, webhook, submission: { apiClock } }: CheckedParts,
   reloader: { health(): CheckStatus } | null,
-  { clock, isSandbox }: { readonly clock: Pick<Clock, 'monoMs'>; readonly isSandbox: boolean },
+  { clock, isSandbox }: { readonly clock: Pick<Clock, 'steadyMs'>; readonly isSandbox: boolean },
 ): HealthCheck[] {
   const { read } = store;
   // The codes of a sandbox can be used by nobody.
@@ -121,7 +121,7 @@ function pausedSinks(read: OutboxReader): Readonly<Record<string, unknown>> | nu
 }
 
 /** Shows the pauses that hold up the most. An answer may be a second old. */
-export const pausesShown = (read: Pick<OutboxReader, 'pauses'>, clock: Pick<Clock, 'monoMs'>) =>
+export const pausesShown = (read: Pick<OutboxReader, 'pauses'>, clock: Pick<Clock, 'steadyMs'>) =>
   keptAnswer(() => shownOf(read), keptForMs, clock);
 
 /** Without their messages, which may have what the API wrote. */

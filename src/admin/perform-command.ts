@@ -37,15 +37,14 @@ export async function performCommand(
   store: Store,
   command: StoreCommand,
   settings: CommandSettings,
-  clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId' | 'sleep'>,
+  clock: Pick<Clock, 'wallMs' | 'steadyMs' | 'sleep'>,
 ): Promise<CommandResult> {
   const { referenceExpiryMs, lookupFamilies } = settings;
   const nowMs = clock.wallMs();
   // The present time, and the facts that decide whether an entry may be sent or looked up again.
   const policy = {
     nowMs,
-    nowMono: clock.monoMs(),
-    bootId: clock.bootId ?? null,
+    steadyMs: clock.steadyMs(),
     referenceExpiryMs,
     lookupFamilies,
   };

@@ -12,7 +12,7 @@ const shortestPauseMs = 2;
  */
 export async function sealAgain(
   sealing: Sealing,
-  clock: Pick<Clock, 'monoMs' | 'sleep'>,
+  clock: Pick<Clock, 'steadyMs' | 'sleep'>,
   most: number,
   signal?: AbortSignal,
 ): Promise<SealProgress> {
@@ -21,12 +21,12 @@ export async function sealAgain(
   const unreadable: string[] = [];
   while (more && sealed + unreadable.length < most) {
     if (signal?.aborted === true) break;
-    const startMono = clock.monoMs();
+    const startMs = clock.steadyMs();
     const step = await sealing.sealNext(sealedAtOnce);
     sealed += step.sealed;
     unreadable.push(...step.unreadable);
     more = step.more;
-    await clock.sleep(Math.max(shortestPauseMs, clock.monoMs() - startMono), signal);
+    await clock.sleep(Math.max(shortestPauseMs, clock.steadyMs() - startMs), signal);
   }
   return { sealed, unreadable, more };
 }

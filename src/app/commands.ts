@@ -9,7 +9,7 @@ import {
   type OperatorCommand,
 } from '../core/operator/operator-command.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { ContinuousClock } from '../ops/system-clock.ts';
+import { SteadyClock } from '../ops/system-clock.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
 import type { Store } from '../store/store.ts';
@@ -19,12 +19,11 @@ import { readCatalogue } from '../buying/proofs/read-catalogue.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 import { buildReadBack, buildStorefronts } from './build-intake.ts';
 import { buildSubmission, buildWholesaleClient } from './build-submission.ts';
-import { ClockFollower } from './clock-follower.ts';
 import { BuyingSteps } from '../buying/steps-sql.ts';
 import { countKeptCalls, keepCalls } from './doctor-calls.ts';
 import { noticeOlderCopy, whyOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
-import type { SubmissionParts, WorkerDeps } from './worker-deps.ts';
+import type { MachineDeps, PartDeps, SubmissionParts } from './worker-deps.ts';
 
 /** API calls for commands of people. `stop` aborts them and waits until their ends are recorded. */
 export class CommandCalls {
@@ -73,23 +72,24 @@ export async function performCalls(
   return { kind: 'reconciled', shops: await readBack.run(command) };
 }
 
+type CommandDeps = Omit<PartDeps, 'metrics'>;
+
 /**
  * Performs a command while no worker runs, as the only writer of the outbox.
  * @param onOlderCopy called where the outbox is an older copy, before the command is performed
  * @throws OrderSyncError DATABASE_LOCKED when a worker runs; what the command refuses
  */
 export async function performWithoutWorker(
-  given: WorkerDeps,
+  given: MachineDeps,
   command: Exclude<OperatorCommand, ExplainCommand>,
   onOlderCopy: (reason: string) => void,
 ): Promise<CommandResult> {
-  const clock = new ContinuousClock(given.clock);
-  const deps: WorkerDeps = { ...given, clock };
+  const deps = { ...given, clock: new SteadyClock(given.clock) };
   if (command.action === 'check_api') return await checkApiWithoutWorker(deps, command);
   const opened = openOutbox(deps.config, 'never');
   const { store } = opened;
   try {
-    await new ClockFollower({ store, clock, logger: deps.logger }).catchUp();
+    await store.continueTime(deps.clock);
     const { progress, olderCopy } = await noticeOlderCopy(deps, opened);
     if (olderCopy !== null) onOlderCopy(olderCopy);
     await countKeptCalls(deps.config.dataDir, store);
@@ -107,7 +107,7 @@ export async function performWithoutWorker(
  * Asks the API within what the last worker left of the budget, and writes nothing to the outbox.
  */
 async function checkApiWithoutWorker(
-  deps: WorkerDeps,
+  deps: CommandDeps,
   command: CallingCommand,
 ): Promise<CommandResult> {
   const { clock, config } = deps;
@@ -119,17 +119,18 @@ async function checkApiWithoutWorker(
       throw new OrderSyncError('NOT_ALLOWED', `the API was not asked: ${older}`, {
         hint: startTheWorker,
       });
-    const bootId = clock.bootId ?? null;
+    await opened.store.continueTime(clock, false);
     const { budget } = new BuyingSteps(opened.store.outbox);
-    const slots = () => budget.restoreSlots({ settledMono: clock.monoMs(), bootId });
+    const slots = () => budget.restoreSlots(clock.steadyMs());
     const known = new Set((await slots()).map((slot) => JSON.stringify(slot)));
     await countKeptCalls(dataDir, opened.store, false);
     try {
       return await performCallsWithoutWorker(deps, opened.store, command);
     } finally {
-      const made = (await slots()).filter((slot) => !known.has(JSON.stringify(slot)));
-      const calls = made.map((slot) => ({ ...slot, bootId }));
-      await keepCalls(dataDir, calls);
+      await keepCalls(
+        dataDir,
+        (await slots()).filter((slot) => !known.has(JSON.stringify(slot))),
+      );
     }
   } finally {
     await opened.store.close();
@@ -144,12 +145,11 @@ const startTheWorker =
  * what this takes in.
  */
 async function performCallsWithoutWorker(
-  deps: WorkerDeps,
+  deps: CommandDeps,
   store: Store,
   command: CallingCommand,
 ): Promise<CommandResult> {
   const { config, clock } = deps;
-  const bootId = clock.bootId ?? null;
   if (command.action !== 'check_api')
     await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
   const intake = buildStorefronts(deps, store, config, () => undefined);
@@ -159,10 +159,8 @@ async function performCallsWithoutWorker(
   try {
     const submission = await buildSubmission(deps, store, wholesale, apiClock, { config });
     const { gate, steps } = submission;
-    gate.restore(
-      await steps.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }),
-    );
-    gate.restoreBackOffs(await steps.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
+    gate.restore(await steps.budget.restoreSlots(gate.restartSettlesAtMs()));
+    gate.restoreBackOffs(await steps.budget.restoreBackOffs());
     return await performCalls({ readBack, submission }, command, new AbortController().signal);
   } finally {
     await readBack.stop();

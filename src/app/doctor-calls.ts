@@ -10,9 +10,7 @@ import type { Store } from '../store/store.ts';
  * process that may write there takes their slots.
  */
 
-const schema = z.array(
-  z.object({ keyName: z.string(), settledMono: z.number(), bootId: z.string().nullable() }),
-);
+const schema = z.array(z.object({ keyName: z.string(), settledMs: z.number() }));
 
 const pathIn = (dataDir: string): string => join(dataDir, 'doctor-calls.json');
 
@@ -25,8 +23,8 @@ export const keepCalls = (dataDir: string, calls: z.infer<typeof schema>): Promi
  */
 export async function countKeptCalls(dataDir: string, store: Store, forgets = true): Promise<void> {
   const { budget } = new BuyingSteps(store.outbox);
-  for (const { settledMono, ...call } of readCalls(pathIn(dataDir)))
-    await budget.settleSlot(await budget.takeSlot({ ...call, nowMono: settledMono }), settledMono);
+  for (const { settledMs, keyName } of readCalls(pathIn(dataDir)))
+    await budget.settleSlot(await budget.takeSlot(keyName), settledMs);
   if (forgets) rmSync(pathIn(dataDir), { force: true });
 }
 

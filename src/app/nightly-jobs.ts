@@ -142,13 +142,13 @@ async function shredOldCodes(deps: ShredderDeps, signal: AbortSignal): Promise<v
   let shredded = 0;
   let after: ShredCursor | null = null;
   do {
-    const startMono = clock.monoMs();
+    const startMs = clock.steadyMs();
     const step: ShredRequest = { ...request, after };
     const shred = (): Promise<ShredProgress> => store.codeRetention.shredNext(step);
     const done = await repeatWhileDiskIsFull(shred, { clock, signal });
     shredded += done.shredded;
     after = done.next;
-    await clock.sleep(Math.max(shortestPauseMs, clock.monoMs() - startMono), signal);
+    await clock.sleep(Math.max(shortestPauseMs, clock.steadyMs() - startMs), signal);
   } while (after !== null && !signal.aborted);
   if (shredded === 0) return;
   await emptyLog(deps, signal);

@@ -20,7 +20,10 @@ export interface AfterLossSettings {
  * @throws OrderSyncError DATABASE_WRITE_FAILED
  */
 export async function beginAfterLoss(
-  { config, clock }: { readonly config: AfterLossSettings; readonly clock: Pick<Clock, 'wallMs'> },
+  {
+    config,
+    clock,
+  }: { readonly config: AfterLossSettings; readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'> },
   store: Store,
   request: Pick<AfterLossRequest, 'actor' | 'reason' | 'replaced'>,
 ): Promise<void> {
@@ -29,7 +32,7 @@ export async function beginAfterLoss(
   const waitMs = Math.max(config.submit.inFlightWindowMs, windowMs + transitMs);
   // Paused first: a crash between the two steps has the loss noticed again.
   const { pauses } = store;
-  const probeAtMs = nowMs + waitMs;
+  const probeAtMs = clock.steadyMs() + waitMs;
   const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
   await pauses.open({
     scope: 'account',

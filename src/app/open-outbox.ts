@@ -30,7 +30,7 @@ export async function openForWorker(
   minFreeBytes: () => number,
 ): Promise<OpenedOutbox> {
   const path = config.databasePath;
-  const untilMono = clock.monoMs() + inUseWithinMs;
+  const untilMs = clock.steadyMs() + inUseWithinMs;
   const file = fileIdentity(path);
   for (let tries = 1; ; tries += 1) {
     try {
@@ -47,7 +47,7 @@ export async function openForWorker(
     } catch (error) {
       if (
         !hasCode(error, 'DATABASE_LOCKED') ||
-        clock.monoMs() >= untilMono ||
+        clock.steadyMs() >= untilMs ||
         stopping?.aborted === true
       )
         throw error;

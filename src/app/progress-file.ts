@@ -110,7 +110,7 @@ export class ProgressKeeper {
   #writing: Promise<void> = Promise.resolve();
   #written = '';
   /** When the log last said that the file cannot be written; null while it can. */
-  #warnedMono: number | null = null;
+  #warnedMs: number | null = null;
 
   constructor(file: ProgressPort, deps: KeeperDeps) {
     this.#file = file;
@@ -127,7 +127,7 @@ export class ProgressKeeper {
   }
 
   health(): CheckStatus {
-    return this.#warnedMono === null ? 'pass' : 'warn';
+    return this.#warnedMs === null ? 'pass' : 'warn';
   }
 
   start(): void {
@@ -153,13 +153,13 @@ export class ProgressKeeper {
       if (text === this.#written) return;
       await this.#file.write(progress, isoTime(clock.wallMs()));
       this.#written = text;
-      if (this.#warnedMono !== null)
+      if (this.#warnedMs !== null)
         logger.info({ file: this.#file.path }, 'the progress file is written again');
-      this.#warnedMono = null;
+      this.#warnedMs = null;
     } catch (error) {
-      const nowMono = clock.monoMs();
-      if (this.#warnedMono !== null && nowMono - this.#warnedMono < reminderMs) return;
-      this.#warnedMono = nowMono;
+      const steadyMs = clock.steadyMs();
+      if (this.#warnedMs !== null && steadyMs - this.#warnedMs < reminderMs) return;
+      this.#warnedMs = steadyMs;
       const advice = 'Make its folder writable, or set reference.progress_folder';
       const problem =
         'the progress file cannot be written: an older copy of the database may not be noticed';

@@ -96,7 +96,7 @@ function prepareConfig(
     setLogLevel(logger, next.log.level);
     await dispatcher.reload(next.submit);
     await readBack.flagStranded();
-    await resumeChangedShops(store, before, next.intake.shops, clock.wallMs());
+    await resumeChangedShops(store, before, next.intake.shops);
     notify();
   };
 }
@@ -106,13 +106,12 @@ async function resumeChangedShops(
   store: Store,
   before: readonly Shop[],
   after: readonly Shop[],
-  nowMs: number,
 ): Promise<void> {
   const known = before.map(({ rest }) => JSON.stringify(rest));
   for (const shop of writtenShops(after).filter(
     ({ rest }) => !known.includes(JSON.stringify(rest)),
   ))
-    await store.results.resumeSink({ sink: writeBackName(shop), nowMs, wasOutage: true });
+    await store.results.resumeSink(writeBackName(shop), true);
 }
 
 /**

@@ -4,7 +4,7 @@ import type { ReloadReport } from '../config/reload-plan.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { isoTime } from '../core/clock.ts';
 import { CommandCalls } from './commands.ts';
-import { ContinuousClock } from '../ops/system-clock.ts';
+import { SteadyClock } from '../ops/system-clock.ts';
 import { DiskGuard } from '../ops/disk-guard.ts';
 import { Lifecycle } from '../ops/lifecycle.ts';
 import { Loop } from '../ops/loop.ts';
@@ -22,7 +22,6 @@ import {
 } from './build-intake.ts';
 import { buildAlerts, buildResults } from './build-results.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
-import { ClockFollower } from './clock-follower.ts';
 import { requireFolders } from './installed-folders.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
 import { nightlyJobs } from './nightly-jobs.ts';
@@ -33,7 +32,7 @@ import type { ProgressKeeper } from './progress-file.ts';
 import { buildReloader, type ConfigReloader } from './reload.ts';
 import { Upkeep } from './upkeep.ts';
 import { failedForSpace, requireSpaceToStart, waitForSpace } from './wait-for-space.ts';
-import type { CurrentConfig, PartDeps, WorkerDeps, WorkerParts } from './worker-deps.ts';
+import type { CurrentConfig, MachineDeps, PartDeps, WorkerParts } from './worker-deps.ts';
 
 export interface RunningWorker {
   /** `host:port` of the admin server, as it listens. */
@@ -66,7 +65,7 @@ const stopOrder = [
   'upkeep',
   'nightly jobs',
   'API clock check',
-  'clock follower',
+  'steady time',
   // Aborts the runs of read-back that operators asked for: the operator calls wait for them.
   'read-back',
   'operator calls',
@@ -85,6 +84,11 @@ type Life = Lifecycle<(typeof stopOrder)[number]>;
 
 const databaseCheckMs = 30_000;
 
+const writeTime = async (store: Store): Promise<number> => {
+  await store.writeTime();
+  return 10_000;
+};
+
 /**
  * Starts the worker, part by part: the outbox, what works on it, then the admin server. Each part
  * registers its stop before it starts, so a start that fails releases everything that had started.
@@ -92,7 +96,7 @@ const databaseCheckMs = 30_000;
  * When this resolves, every part has taken up what an earlier run left open. On a full disk it
  * waits for space.
  */
-export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
+export async function startWorker(given: MachineDeps): Promise<RunningWorker> {
   for (;;) {
     try {
       await requireSpaceToStart(given.config);
@@ -105,8 +109,8 @@ export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
   }
 }
 
-async function startOnce(given: WorkerDeps, life: Life): Promise<RunningWorker> {
-  const clock = new ContinuousClock(given.clock);
+async function startOnce(given: MachineDeps, life: Life): Promise<RunningWorker> {
+  const clock = new SteadyClock(given.clock);
   const current: CurrentConfig = { config: given.config };
   const deps: PartDeps = { ...given, clock, metrics: buildMetrics(given, current) };
 
@@ -165,13 +169,12 @@ async function startOutbox(
       'delivered codes are stored in clear: there is no sealing key, see docs/sealing.md',
     );
   if (config.init === 'never') requireFolders(config, false);
-  await new ClockFollower({ store, clock, logger }).catchUp();
+  await store.continueTime(clock);
   const { progress } = await noticeOlderCopy(deps, opened);
   await countKeptCalls(config.dataDir, store);
   progress.start();
   await life.push('progress file', () => progress.stop());
   const incarnationId = await store.beginIncarnation({
-    bootId: clock.bootId ?? null,
     version,
     nowMs: clock.wallMs(),
   });
@@ -245,7 +248,7 @@ async function startParts(
 }
 
 /**
- * Starts what nobody waits for: it follows the clocks, and seals, shreds and removes what was kept
+ * Starts what nobody waits for: it writes the time, and seals, shreds and removes what was kept
  * for long enough.
  */
 async function startBackground(
@@ -253,16 +256,11 @@ async function startBackground(
   life: Life,
   parts: WorkerParts,
 ): Promise<readonly { readonly failed: Promise<never> }[]> {
-  const { clock, logger } = deps;
-  const { store, submission, dispatcher, notify } = parts;
-  const onStep = async (stepMs: number): Promise<void> => {
-    submission.apiClock.stepped(stepMs);
-    await dispatcher.pausesChanged();
-    notify();
-  };
-  const follower = new ClockFollower({ store, clock, logger, onStep });
-  await life.push('clock follower', () => follower.loop.stop());
-  follower.loop.start();
+  const { clock } = deps;
+  const { store, submission } = parts;
+  const time = new Loop({ clock, round: () => writeTime(store), endsWithRound: true });
+  await life.push('steady time', () => time.stop());
+  time.start();
   const check = apiClockCheck(submission);
   await life.push('API clock check', () => check.stop());
   check.start();
@@ -272,7 +270,7 @@ async function startBackground(
     await life.push('nightly jobs', () => job.stop());
     job.start();
   }
-  return [follower.loop, check, ...jobs];
+  return [time, check, ...jobs];
 }
 
 /** Starts the admin server, the upkeep that its health shows, and the alerts. */

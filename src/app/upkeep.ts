@@ -42,7 +42,7 @@ export class Upkeep {
   readonly #deps: UpkeepDeps;
   readonly #loop: Loop;
   /** When a task is to be performed, by the monotonic clock. */
-  readonly #dueAtMono = new Map<UpkeepTask, number>();
+  readonly #dueAtMs = new Map<UpkeepTask, number>();
   readonly #results = new Map<UpkeepTask, UpkeepResult>();
   #schedule: Schedule | null = null;
   /** Why the last answer of `health` was not `pass`; null: it was. */
@@ -80,7 +80,7 @@ export class Upkeep {
     const doneAtMs = this.#results.get('backup')?.doneAtMs ?? null;
     const wasMissed = doneAtMs !== null && clock.wallMs() - doneAtMs > missedAfterMs;
     if (config.backup.schedule !== null && wasMissed)
-      this.#dueAtMono.set('backup', clock.monoMs() + firstAfterMs);
+      this.#dueAtMs.set('backup', clock.steadyMs() + firstAfterMs);
     if (config.backup.schedule !== null)
       this.#schedule = onSchedule(config.backup.schedule, () => this.#notify());
     this.#loop.start();
@@ -93,30 +93,27 @@ export class Upkeep {
   }
 
   #notify(): void {
-    for (const task of upkeepTasks) this.#dueAtMono.set(task, this.#deps.clock.monoMs());
+    for (const task of upkeepTasks) this.#dueAtMs.set(task, this.#deps.clock.steadyMs());
     this.#loop.notify();
   }
 
   async #round(): Promise<number> {
-    const nowMono = this.#deps.clock.monoMs();
-    for (const [task, atMono] of this.#dueAtMono) {
-      if (atMono > nowMono) continue;
+    const steadyMs = this.#deps.clock.steadyMs();
+    for (const [task, atMs] of this.#dueAtMs) {
+      if (atMs > steadyMs) continue;
       await this.#perform(task);
       return 0;
     }
-    return Math.min(
-      longestWaitMs,
-      ...[...this.#dueAtMono.values()].map((atMono) => atMono - nowMono),
-    );
+    return Math.min(longestWaitMs, ...[...this.#dueAtMs.values()].map((atMs) => atMs - steadyMs));
   }
 
   async #perform(task: UpkeepTask): Promise<void> {
     const { clock, logger } = this.#deps;
-    const startMono = clock.monoMs();
-    this.#dueAtMono.delete(task);
+    const startMs = clock.steadyMs();
+    this.#dueAtMs.delete(task);
     try {
       const found = task === 'backup' ? await this.#backUp() : await this.#check();
-      const line = { task, duration_ms: Math.round(clock.monoMs() - startMono), ...found };
+      const line = { task, duration_ms: Math.round(clock.steadyMs() - startMs), ...found };
       const isDamaged = 'problems' in found;
       if (isDamaged)
         logger.error(line, 'the database is damaged: restore a backup, see docs/operating.md');

@@ -65,13 +65,13 @@ export async function waitForSpace(
     'the disk is full, so the worker cannot start: it waits until there is free space',
   );
   try {
-    const untilMono = clock.monoMs() + longestWaitMs;
+    const untilMs = clock.steadyMs() + longestWaitMs;
     do {
       await clock.sleep(checkEveryMs, stopping);
       if (!draining()) continue;
       const message = `The worker did not start, because the disk of ${dataDir} is full: ${reason}`;
       throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace, cause: failure });
-    } while (clock.monoMs() < untilMono && (await freeBytesIn(dataDir)) < startBytes);
+    } while (clock.steadyMs() < untilMs && (await freeBytesIn(dataDir)) < startBytes);
   } finally {
     await health.close();
   }

@@ -4,12 +4,12 @@ import type { Config, LoadedConfig } from '../config/config.ts';
 import type { ConfigInUse } from '../config/reload-plan.ts';
 import type { FolderIntake } from '../intake/folder/folder-intake.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
-import type { ContinuousClock } from '../ops/system-clock.ts';
+import type { SteadyClock } from '../ops/system-clock.ts';
 import type { DiskGuard } from '../ops/disk-guard.ts';
 import type { FileSink, Sink } from '../results/delivery-loop.ts';
 import type { ResultFolder } from '../results/result-folder.ts';
 import type { WriteBack } from '../results/write-back.ts';
-import type { Clock, Random } from '../core/clock.ts';
+import type { Clock, MachineClock, Random } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
@@ -33,9 +33,14 @@ export interface WorkerDeps {
   readonly reading?: Omit<ConfigInUse, 'config'> & { readonly load: () => LoadedConfig };
 }
 
-/** The same, with the worker's own clock, and with what every part reports its events to. */
+/** Before the outbox is open, with which its steady time continues. */
+export interface MachineDeps extends WorkerDeps {
+  readonly clock: MachineClock;
+}
+
+/** The same, with the steady time of the outbox, and with what every part reports its events to. */
 export interface PartDeps extends WorkerDeps {
-  readonly clock: ContinuousClock;
+  readonly clock: SteadyClock;
   readonly metrics: WorkerMetrics;
 }
 

@@ -18,6 +18,7 @@ import { addReplacements } from '../store/entries/replacements.ts';
 import { indexUnits } from '../store/search/record-words.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../store/sqlite/database.ts';
 import type { Outbox } from '../store/sqlite/outbox.ts';
+import { writeMark } from '../store/sqlite/steady-time.ts';
 import { findEntry, recoveryStageNumber, type EntryRow } from '../store/sqlite/rows.ts';
 import { stampBackOff, type KeyBackOff } from '../store/wholesale-keys.ts';
 import { applyScopeChange, readScopeFindings } from './breakers/evidence-sql.ts';
@@ -34,15 +35,13 @@ import {
 } from './proofs/collisions-sql.ts';
 import type { OpenAttempt } from './queue/claim-sql.ts';
 
-type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & {
-  readonly entryId: number;
-};
+type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose'> & { readonly entryId: number };
 
 export interface AttemptClose {
   readonly attemptId: number;
   readonly entryId: number;
   readonly nowMs: number;
-  readonly nowMono: number;
+  readonly steadyMs: number;
   readonly durationMs: number | null;
   readonly outcome: {
     row: string;
@@ -57,8 +56,7 @@ export interface AttemptClose {
    * When the window of the slots began; null when the call surely never left, and they are free
    * again.
    */
-  readonly slotsSettledMono: number | null;
-  readonly bootId: string | null;
+  readonly slotsSettledMs: number | null;
   /** A key or the account, paused from now on because this outcome denies it. */
   readonly pause: Omit<NewPause, 'nowMs'> | null;
   /** Judges the scopes of the call, before the transaction begins. Absent: they are not judged. */
@@ -75,9 +73,8 @@ const updateClosed = statementOf<Record<string, unknown>, never>(
                        error_message = :message, duration_ms = :durationMs
    WHERE id = :attemptId AND entry_id = :entryId AND closed_at_ms IS NULL`,
 );
-const attemptColumns = 'id AS attemptId, entry_id AS entryId, purpose, opened_at_ms AS openedAtMs';
 const findAttempt = statementOf<[number], AttemptRow>(
-  `SELECT ${attemptColumns} FROM attempts WHERE id = ?`,
+  'SELECT id AS attemptId, entry_id AS entryId, purpose FROM attempts WHERE id = ?',
 );
 const findLineNames = statementOf<[number], ClosedAttempt['line']>(
   `SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = ?`,
@@ -106,14 +103,10 @@ const putCost = statementOf<
 );
 
 const updateSettled = updateOf(
-  `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
-     -- A delay that did not begin now is kept as it is: the clock may have been set while the call was under way.
-     in_flight_window_end_ms = CASE WHEN :inFlightWindowEndMs IS NULL THEN NULL WHEN :inFlightWindowEndMono IS NULL
-       THEN coalesce(in_flight_window_end_ms, :inFlightWindowEndMs) ELSE :inFlightWindowEndMs END, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
-     in_flight_window_end_mono = CASE WHEN :inFlightWindowEndMs IS NULL THEN NULL ELSE coalesce(:inFlightWindowEndMono, in_flight_window_end_mono) END,
-     in_flight_window_boot_id = CASE WHEN :inFlightWindowEndMono IS NULL THEN in_flight_window_boot_id ELSE :bootId END,
+  `UPDATE entries SET state = :state, next_step = :nextStep, due_steady = :dueAtMs, outcome_unknown = :outcomeUnknown,
+     in_flight_window_end_steady = :inFlightWindowEndMs, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
      attempts = attempts + :counted, outcome_row = :row,
-     first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
+     first_sent_steady = coalesce(first_sent_steady, CASE WHEN :isSent = 1 THEN due_steady END),
      error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
      review_reason = :reviewReason,
      order_number = coalesce(:orderNumber, order_number), status = coalesce(:status, status),
@@ -134,9 +127,11 @@ const learnLimit = statementOf<{ variant: string; limit: number; nowMs: number }
  */
 export function closeAttempt(outbox: Outbox, close: AttemptClose): ClosedAttempt {
   const { database } = outbox;
-  const { scopes, nowMs } = close;
+  const { scopes, steadyMs } = close;
   const change =
-    scopes === undefined ? null : scopes.judge(readScopeFindings(database, scopes.judged, nowMs));
+    scopes === undefined
+      ? null
+      : scopes.judge(readScopeFindings(database, scopes.judged, steadyMs));
   return inTransaction(database, () => recordEnd(outbox, close, change));
 }
 
@@ -155,6 +150,7 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
   const { changes } = updateClosed(database).run(ended);
   assert(changes === 1, `attempt ${attemptId} is closed once`);
   settleAttemptSlots(database, close);
+  writeMark(database, outbox.clock);
   if (outcome.kept && outcome.http !== null)
     keepAnswer(database, {
       kind: attempt.purpose,
@@ -164,9 +160,9 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
       body: outcome.kept,
       nowMs,
     });
-  if (close.backOff) stampBackOff(database, close.backOff, close);
+  if (close.backOff) stampBackOff(database, close.backOff, nowMs);
   // First what the call ends: the denial that it brings may be of the same scope.
-  const isChanged = change !== null && applyScopeChange(database, change, nowMs);
+  const isChanged = change !== null && applyScopeChange(database, change, close);
   const pausesChanged = isChanged || close.pause !== null;
   if (close.pause !== null) recordPause(database, { ...close.pause, nowMs });
   const row = findEntry(database, entryId);
@@ -181,10 +177,9 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
     collision === null ? close.settlement : reviewOfCollision(close.settlement, collision);
   settleEntry(outbox, row, {
     settlement,
-    now: close,
+    nowMs,
     expected: isSubmit ? ['sending'] : lookedUp,
-    // The clock may have been set back since: an entry must not seem to be sent in the future.
-    sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.openedAtMs, nowMs) : null,
+    isSent: isSubmit && outcome.sent,
   });
   if (isSubmit && outcome.row === 'accepted' && row.request_path !== null)
     recordAcceptedPath(database, {
@@ -226,20 +221,19 @@ function flagOther(outbox: Outbox, { other, what }: Collision, row: EntryRow, no
 /** The outcome of a call. */
 interface SettledCall {
   readonly settlement: Settlement;
-  readonly now: Pick<AttemptClose, 'nowMs' | 'nowMono' | 'bootId'>;
+  readonly nowMs: number;
   readonly expected: readonly EntryState[];
-  readonly sentAtMs: number | null;
+  readonly isSent: boolean;
 }
 
 /** Records what a call led to. */
 export function settleEntry(
   outbox: Outbox,
   row: EntryRow,
-  { settlement, now, expected, sentAtMs }: SettledCall,
+  { settlement, nowMs, expected, isSent }: SettledCall,
 ): void {
   const { database, units: sealed } = outbox;
-  const { nowMs, nowMono, bootId } = now;
-  const { state, answer, error, inFlightWindowMs } = settlement;
+  const { state, answer, error } = settlement;
   assert(
     expected.includes(row.state),
     `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`,
@@ -250,13 +244,10 @@ export function settleEntry(
   );
   changeOrKeep(database, row, state, updateSettled, {
     ...settlement,
-    dueAtMs: Math.round(settlement.dueAtMs),
     outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
-    inFlightWindowEndMono: inFlightWindowMs === null ? null : nowMono + inFlightWindowMs,
-    bootId,
     recoveryStage: recoveryStageNumber(settlement.recoveryStage),
     counted: settlement.counted ? 1 : 0,
-    sentAtMs,
+    isSent: isSent ? 1 : 0,
     errorCode: error?.code ?? null,
     errorMessage: error?.message.slice(0, longestText) ?? null,
     errorBuffered: error?.buffered === true ? 1 : 0,

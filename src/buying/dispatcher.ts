@@ -70,7 +70,7 @@ export class Dispatcher {
   #lastStep: AttemptClaim['step'] = 'send';
   readonly #runningNames = new Set<string>();
   readonly #backgroundTasks = new Set<Promise<void>>();
-  #forgetAtMono = 0;
+  #forgetAtMs = 0;
   #stopped: Promise<void> | null = null;
 
   constructor(deps: AttemptDeps, options: DispatcherOptions) {
@@ -130,15 +130,8 @@ export class Dispatcher {
 
   async start(): Promise<void> {
     const { steps, gate, pauses, clock, logger } = this.#deps;
-    const bootId = clock.bootId ?? null;
-    gate.restore(
-      await steps.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }),
-    );
-    gate.restoreBackOffs(await steps.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
-    // An in-flight window of another run of the machine has no end on this clock: it begins again,
-    // once.
-    const untilMono = clock.monoMs() + this.#deps.policy.inFlightWindowMs;
-    await steps.restartInFlightWindows({ untilMono, bootId });
+    gate.restore(await steps.budget.restoreSlots(gate.restartSettlesAtMs()));
+    gate.restoreBackOffs(await steps.budget.restoreBackOffs());
     const { incarnationId } = this.#options;
     const recovered = await recoverOpenAttempts({
       steps,
@@ -195,10 +188,10 @@ export class Dispatcher {
     this.#queueCall('send');
     // What has a place is claimed now. What waits for a place does not hold up the loop.
     await this.#claims.onIdle();
-    if (clock.monoMs() >= this.#forgetAtMono) {
+    if (clock.steadyMs() >= this.#forgetAtMs) {
       const { windowMs, transitMs } = limits;
-      await steps.budget.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
-      this.#forgetAtMono = clock.monoMs() + windowMs;
+      await steps.budget.forgetSlots(clock.steadyMs() - windowMs - transitMs);
+      this.#forgetAtMs = clock.steadyMs() + windowMs;
     }
     return this.#loop.signal.aborted ? 0 : await this.#idleDelayMs();
   }
@@ -264,7 +257,7 @@ export class Dispatcher {
   }
 
   async #isDue(step: AttemptClaim['step']): Promise<boolean> {
-    const nowMs = this.#deps.clock.wallMs();
+    const nowMs = this.#deps.clock.steadyMs();
     const dueAt = await this.#deps.steps.nextDueAt(step, nowMs);
     return dueAt !== null && dueAt <= nowMs;
   }
@@ -294,8 +287,7 @@ export class Dispatcher {
       incarnationId: this.#options.incarnationId,
       nowMs: clock.wallMs(),
       latestMs: presentTime(this.#deps).latestMs,
-      nowMono: clock.monoMs(),
-      bootId: clock.bootId ?? null,
+      steadyMs: clock.steadyMs(),
       maxUnknownOutcomes: this.#options.maxUnknownOutcomes,
       products: this.#attempts.products,
       trials: pauses.trials(),
@@ -357,7 +349,7 @@ export class Dispatcher {
 
   async #idleDelayMs(): Promise<number> {
     const { steps, clock, gate, pauses } = this.#deps;
-    const now = clock.wallMs();
+    const now = clock.steadyMs();
     // A probe in flight notifies when it is done.
     const times = this.#runningNames.has('probe') ? [] : [pauses.nextProbeAtMs()];
     let idleMs = this.#options.maxIdleDelayMs ?? maxIdleDelayMs;
@@ -370,7 +362,7 @@ export class Dispatcher {
         if (dueAt !== null && dueAt > now) times.push(dueAt);
         // Due already: it waits for the budget, or until something notifies.
         else if (dueAt !== null) {
-          const readyIn = gate.readyAtMs(kind) - clock.monoMs();
+          const readyIn = gate.readyAtMs(kind) - clock.steadyMs();
           if (readyIn > 0) idleMs = Math.min(idleMs, Math.ceil(readyIn));
         }
       }

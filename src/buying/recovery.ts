@@ -25,13 +25,12 @@ export async function recoverOpenAttempts(deps: {
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: deps.clock.wallMs(),
-      nowMono: deps.clock.monoMs(),
+      steadyMs: deps.clock.steadyMs(),
       durationMs: null,
       outcome,
       settlement,
       // Its slots were settled when the budget was restored.
-      slotsSettledMono: deps.clock.monoMs(),
-      bootId: deps.clock.bootId ?? null,
+      slotsSettledMs: deps.clock.steadyMs(),
       pause: null,
     });
   }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Clock, Random } from '../core/clock.ts';
+import { steadyOf, type Clock, type Random } from '../core/clock.ts';
 import { decideLookup } from './decision/decide-lookup.ts';
 import { decideSubmission } from './decision/decide-submission.ts';
 import type { EntryState } from '../core/entry/states.ts';
@@ -14,20 +14,17 @@ import {
 } from '../core/answers/outcome.ts';
 import type { EndedCall } from './breakers/judge-call.ts';
 import { scopesJudged, scopesOf } from '../core/order/scope.ts';
-import { inFlightWindowLeftMs } from '../core/entry/in-flight-window.ts';
-import { stepBetween, type ClockSample } from '../core/time/wall-clock.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './decision/settlement.ts';
 import type { ResendRules } from './queue/choose.ts';
 import type { OpenAttempt } from './queue/claim-sql.ts';
 import type { ScopeFindings } from './breakers/judge-call.ts';
-import type { Entry } from '../store/sqlite/rows.ts';
 import type { AccountCheck } from './proofs/account-check.ts';
 import { presentTime, type ApiClock } from './proofs/api-clock.ts';
 import type { CallKind } from './budget/budget-gate.ts';
 import {
   backOffIfRateLimited,
   pauseIfDenied,
-  slotSettledMono,
+  slotSettledMs,
   type CallDeps,
   type CallKey,
 } from './proofs/budgeted-read.ts';
@@ -69,24 +66,9 @@ export interface AttemptEnd {
 /** How often an entry is looked up while nobody knows whether its deadline has passed. */
 const deadlineUnknownDelayMs = 60_000;
 
-/**
- * An entry as it was when its attempt was opened, with times that follow a set clock as the stored
- * ones do.
- */
-function timedEntry({ entry, openedAtMs, openedMono }: OpenAttempt, now: ClockSample): Entry {
-  const stepMs =
-    openedMono === null ? 0 : stepBetween({ wallMs: openedAtMs, monoMs: openedMono }, now);
-  const { firstSentAtMs, inFlightWindowEndMs } = entry;
-  return {
-    ...entry,
-    firstSentAtMs: firstSentAtMs === null ? null : firstSentAtMs + stepMs,
-    inFlightWindowEndMs: inFlightWindowEndMs === null ? null : inFlightWindowEndMs + stepMs,
-  };
-}
-
-function factsOf(attempt: OpenAttempt, clock: Clock): EntryFacts {
-  const now = { wallMs: clock.wallMs(), monoMs: clock.monoMs() };
-  const entry = timedEntry(attempt, now);
+/** @param presentMs the time by which its deadline is judged */
+function factsOf({ entry }: OpenAttempt, clock: Clock, presentMs: number): EntryFacts {
+  const steadyMs = clock.steadyMs();
   const lastRow = outcomeRowFrom(entry.outcomeRow);
   const rejection =
     lastRow === null
@@ -94,9 +76,11 @@ function factsOf(attempt: OpenAttempt, clock: Clock): EntryFacts {
       : { row: lastRow, code: entry.errorCode, message: entry.errorMessage ?? '' };
   return {
     ...entry,
+    notAfterMs: steadyOf(entry.notAfterMs, { wallMs: presentMs, steadyMs }),
+    createdAtMs: entry.createdAtMs - clock.wallMs() + steadyMs,
     lastRow,
     buffered: entry.errorBuffered ? rejection : null,
-    inFlightWindowLeftMs: inFlightWindowLeftMs(entry, now),
+    inFlightWindowLeftMs: Math.max(0, (entry.inFlightWindowEndMs ?? 0) - steadyMs),
   };
 }
 
@@ -124,7 +108,7 @@ export class Attempt {
   }
 
   async run(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<void> {
-    const started = this.#deps.clock.monoMs();
+    const started = this.#deps.clock.steadyMs();
     if (attempt.purpose === 'submit') {
       const outcome = await this.#submit(attempt, key, signal);
       const settlement = this.decideSubmission(attempt, outcome);
@@ -151,8 +135,8 @@ export class Attempt {
 
   decideSubmission(attempt: OpenAttempt, outcome: Outcome): Settlement {
     const { clock, random } = this.#deps;
-    const facts = factsOf(attempt, clock);
-    return decideSubmission(facts, outcome, this.#policyFor(attempt), clock.wallMs(), random);
+    const facts = factsOf(attempt, clock, clock.wallMs());
+    return decideSubmission(facts, outcome, this.#policyFor(attempt), clock.steadyMs(), random);
   }
 
   decideLookup(
@@ -162,20 +146,12 @@ export class Attempt {
   ): Settlement {
     const { clock, random } = this.#deps;
     const { notAfterMs } = attempt.entry;
-    const nowMs = clock.wallMs();
+    const nowMs = clock.steadyMs();
     const { earliestMs, latestMs } = presentTime(this.#deps);
     // Nothing ends because of a deadline before it has surely passed.
-    const facts = {
-      ...factsOf(attempt, clock),
-      notAfterMs: notAfterMs === null ? null : notAfterMs + (nowMs - earliestMs),
-    };
-    const settlement = decideLookup(
-      facts,
-      lookup,
-      this.#policyFor(attempt, keyName),
-      nowMs,
-      random,
-    );
+    const facts = factsOf(attempt, clock, earliestMs);
+    const policy = this.#policyFor(attempt, keyName);
+    const settlement = decideLookup(facts, lookup, policy, nowMs, random);
     const isSentNext = settlement.state === 'unknown' && settlement.nextStep === 'send';
     // And nothing is sent that may be late.
     if (!isSentNext || notAfterMs === null || latestMs < notAfterMs) return settlement;
@@ -285,9 +261,9 @@ export class Attempt {
     const { clock, gate, steps, pauses } = this.#deps;
     const { key, outcome, settlement } = end;
     const kind: CallKind = attempt.purpose === 'submit' ? 'spend' : 'read';
-    const durationMs = Math.round(clock.monoMs() - end.started);
-    const settledMono = slotSettledMono(this.#deps, outcome);
-    const dueInMs = settlement.dueAtMs - clock.wallMs();
+    const durationMs = Math.round(clock.steadyMs() - end.started);
+    const settledMs = slotSettledMs(this.#deps, outcome);
+    const dueInMs = settlement.dueAtMs - clock.steadyMs();
     const backOff = backOffIfRateLimited(this.#deps, key, outcome, dueInMs);
     const { product } = scopesOf(attempt.entry);
     const isDenied = attempt.purpose === 'submit' && settlement.pause !== null && product !== null;
@@ -295,7 +271,7 @@ export class Attempt {
     const pause = isDeniedAlone ? null : pauseIfDenied(this.#deps, key, settlement.pause);
     const call = endedCallOf(attempt, outcome, settlement, {
       isDeniedAlone,
-      endedMono: clock.monoMs(),
+      endedMs: clock.steadyMs(),
     });
     const closed = {
       attemptId: attempt.attemptId,
@@ -303,8 +279,7 @@ export class Attempt {
       durationMs,
       outcome,
       settlement,
-      slotsSettledMono: settledMono,
-      bootId: clock.bootId ?? null,
+      slotsSettledMs: settledMs,
       pause,
       scopes: {
         judged: scopesJudged(call.scopes),
@@ -314,12 +289,12 @@ export class Attempt {
     };
     const closing = await this.#record(end.signal, () =>
       // The time of the record: the order may have another outcome since the first try.
-      steps.closeAttempt({ ...closed, nowMs: clock.wallMs(), nowMono: clock.monoMs() }),
+      steps.closeAttempt({ ...closed, nowMs: clock.wallMs(), steadyMs: clock.steadyMs() }),
     );
     const { pausesChanged, settlement: recorded, line } = closing;
-    if (settledMono === null) gate.giveBack(key.name, kind);
-    else gate.settle(key.name, kind, settledMono);
-    this.products.record(call, clock.monoMs());
+    if (settledMs === null) gate.giveBack(key.name, kind);
+    else gate.settle(key.name, kind, settledMs);
+    this.products.record(call, clock.steadyMs());
     if (pausesChanged) await this.#record(end.signal, () => pauses.refresh());
     // After the refresh: without the time of the next trial another one would begin at once.
     pauses.trialClosed(attempt.attemptId);
@@ -399,7 +374,7 @@ function endedCallOf(
   attempt: OpenAttempt,
   outcome: Outcome,
   settlement: Settlement,
-  known: Pick<EndedCall, 'isDeniedAlone' | 'endedMono'>,
+  known: Pick<EndedCall, 'isDeniedAlone' | 'endedMs'>,
 ): EndedCall {
   const { entry, purpose, trialOf } = attempt;
   // For its scopes an accepted order is a success, whatever becomes of the entry. A poll of a

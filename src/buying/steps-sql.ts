@@ -9,7 +9,6 @@ import { adoptConnector, showUnproven } from '../store/entries/connector-canary.
 import { endOverdue, flagForReview, recoverEntry } from '../store/entries/entry-changes.ts';
 import { originOf } from '../store/entries/esim-origins.ts';
 import { readExposure } from '../store/entries/open-calls.ts';
-import { restartWindows } from '../store/entries/in-flight-windows.ts';
 import { columnOf, inTransaction, statementOf } from '../store/sqlite/database.ts';
 import { OutboxSteps } from '../store/sqlite/outbox.ts';
 import { entryOf, findEntry, type EntryRow } from '../store/sqlite/rows.ts';
@@ -20,16 +19,13 @@ import { AccountKeys } from './proofs/account-keys-sql.ts';
 import { wasAccepted, type SpendingCall } from './proofs/call-paths-sql.ts';
 import { LookupProofs } from './proofs/lookup-proofs-sql.ts';
 import { openAttempt, type AttemptClaim, type OpenAttempt } from './queue/claim-sql.ts';
-import { Queue, selectOverdue } from './queue/queue-sql.ts';
+import { nextDeadline, Queue, selectOverdue } from './queue/queue-sql.ts';
 
-type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose' | 'openedAtMs'> & {
-  readonly entryId: number;
-};
+type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose'> & { readonly entryId: number };
 
-const attemptColumns = 'id AS attemptId, entry_id AS entryId, purpose, opened_at_ms AS openedAtMs';
 // By the index of the open ones, which are few: to have them in order, SQLite would read all.
 const selectOpenOfOthers = statementOf<[number], AttemptRow>(
-  `SELECT ${attemptColumns} FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id`,
+  `SELECT id AS attemptId, entry_id AS entryId, purpose FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id`,
 );
 
 // By the index of what was bought: the cost does not grow with the outbox.
@@ -68,7 +64,7 @@ export class BuyingSteps extends OutboxSteps {
    * Shows which families wait for their first delivered order, as far as orders of them are due.
    */
   async showUnproven(nowMs: number): Promise<void> {
-    const due = this.#queue.dueFamilies(nowMs);
+    const due = this.#queue.dueFamilies(this.outbox.clock.steadyMs());
     if (due.length > 0) inTransaction(this.database, () => showUnproven(this.database, due, nowMs));
   }
 
@@ -114,7 +110,6 @@ export class BuyingSteps extends OutboxSteps {
         return {
           ...attempt,
           ...facts,
-          openedMono: null,
           request: null,
           successorReference: null,
           trialOf: [],
@@ -122,24 +117,13 @@ export class BuyingSteps extends OutboxSteps {
       });
   }
 
-  /**
-   * Lets the in-flight windows that were stamped in another run of the machine end at `untilMono`.
-   * Without a boot id every stamp may be of another run, and all of them end then.
-   */
-  async restartInFlightWindows(restart: {
-    untilMono: number;
-    bootId: string | null;
-  }): Promise<void> {
-    inTransaction(this.database, () => {
-      for (const statement of restartWindows) statement(this.database).run(restart);
-    });
-    this.outbox.windowsAreOfThisRun = true;
+  /** When the next entry is due, in steady time, or null when none is waiting for one. */
+  async nextDueAt(step: AttemptClaim['step'], steadyMs: number): Promise<number | null> {
+    return this.#queue.nextAt(step, steadyMs);
   }
 
-  /** When the next entry is due: a time, or null when none is waiting for one. */
-  async nextDueAt(step: AttemptClaim['step'], nowMs: number): Promise<number | null> {
-    return this.#queue.nextAt(step, nowMs);
-  }
+  /** The first deadline of an entry for which nothing was charged; null when none has one. */
+  readonly nextDeadlineMs = this.first(nextDeadline);
 
   /**
    * Ends entries whose deadline had passed at `nowMs` while nothing was charged. Returns how many.

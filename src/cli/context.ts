@@ -1,11 +1,11 @@
-import type { Clock } from '../core/clock.ts';
+import type { MachineClock } from '../core/clock.ts';
 import { SystemClock } from '../ops/system-clock.ts';
 import type { ExitCode } from './errors.ts';
 import type { Streams } from './output.ts';
 
 /** The surroundings of a command. */
 export interface CliContext extends Streams {
-  readonly clock: Clock;
+  readonly clock: MachineClock;
   /**
    * Sets another exit code than 0 without an error: a check that finds problems has done its work.
    */

@@ -26,7 +26,7 @@ const toleranceMs = 2000;
 
 interface DatedAnswer {
   readonly dateMs: number;
-  readonly receivedMono: number;
+  readonly receivedMs: number;
 }
 
 /**
@@ -43,13 +43,13 @@ export class CachedAnswers {
    */
   whyCached(
     headers: PlainHeaders,
-    { sentMono, receivedMono }: { sentMono: number; receivedMono: number },
+    { sentMs, receivedMs }: { sentMs: number; receivedMs: number },
   ): string | null {
     const dateMs = Date.parse(headers['date'] ?? '');
     if (Number.isNaN(dateMs)) return cacheHeader(headers);
-    const times = this.#last.map((answer) => answer.dateMs + sentMono - answer.receivedMono);
+    const times = this.#last.map((answer) => answer.dateMs + sentMs - answer.receivedMs);
     const [, sentAtMs = Number.NEGATIVE_INFINITY] = times.toSorted((a, b) => b - a);
-    this.#last = [{ dateMs, receivedMono }, ...this.#last].slice(0, kept);
+    this.#last = [{ dateMs, receivedMs }, ...this.#last].slice(0, kept);
     return (
       cacheHeader(headers) ??
       (dateMs + toleranceMs < sentAtMs ? `date: ${headers['date']}, before the call` : null)

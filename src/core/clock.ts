@@ -1,17 +1,36 @@
 /**
- * The worker's time. `wallMs` is for due times and for people; `monoMs` never jumps and is for the
- * budget and for deadlines. Values of `monoMs` can be compared, also across restarts of the
- * process, while `bootId` is the same; it is undefined where the platform has none.
+ * The worker's time. `wallMs` is what people, shops and the API see. `steadyMs` is what every wait
+ * is counted by: what is due, windows, slots, back-offs, pauses.
  */
 export interface Clock {
   /** Milliseconds since 1970, UTC; may jump. */
   wallMs(): number;
   /** Milliseconds on a clock that only runs forward and is never set. */
-  monoMs(): number;
-  readonly bootId: string | undefined;
+  steadyMs(): number;
   /** Resolves after `ms` milliseconds, or when the signal aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
+
+/** The clock of a machine: its steady time begins with each start of the machine. */
+export interface MachineClock extends Clock {
+  /** Names the present run of the machine; undefined where the platform does not. */
+  readonly bootId: string | undefined;
+}
+
+/** What the clocks showed at one moment. */
+export interface TimeMark {
+  readonly steadyMs: number;
+  readonly wallMs: number;
+  /** The steady time of the machine itself, in the run that `bootId` names; null: not known. */
+  readonly machineMs: number;
+  readonly bootId: string | null;
+}
+
+/** A wall time in steady time, by what both clocks show. */
+export const steadyOf = (
+  wallMs: number | null,
+  now: Pick<TimeMark, 'wallMs' | 'steadyMs'>,
+): number | null => (wallMs === null ? null : wallMs - now.wallMs + now.steadyMs);
 
 /** Returns random numbers in [0, 1). Injected, because the simulation repeats its runs. */
 export type Random = () => number;

@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../core/clock.ts';
 
 interface BreakerOptions {
-  readonly clock: Pick<Clock, 'monoMs'>;
+  readonly clock: Pick<Clock, 'steadyMs'>;
   /** For the jitter. Default: none. */
   readonly random?: Random;
   readonly opensAfter: number;
@@ -18,10 +18,10 @@ export class Breaker {
   readonly #options: BreakerOptions;
   /** What failed since the last success, at most as much as opens it. */
   readonly #causes = new Set<unknown>();
-  #sinceMono: number | null = null;
-  #trialAtMono = 0;
-  #askedUntilMono = 0;
-  #remindAtMono = 0;
+  #sinceMs: number | null = null;
+  #trialAtMs = 0;
+  #askedUntilMs = 0;
+  #remindAtMs = 0;
   /** Trials in a row that failed. */
   trials = 0;
 
@@ -31,23 +31,20 @@ export class Breaker {
 
   get state(): 'closed' | 'open' | 'half_open' {
     if (this.waitMs > 0) return 'open';
-    return this.#sinceMono === null && this.#askedUntilMono === 0 ? 'closed' : 'half_open';
+    return this.#sinceMs === null && this.#askedUntilMs === 0 ? 'closed' : 'half_open';
   }
 
   /** How long until the next call may begin. */
   get waitMs(): number {
-    const untilMono = Math.max(
-      this.#askedUntilMono,
-      this.#sinceMono === null ? 0 : this.#trialAtMono,
-    );
-    return Math.ceil(Math.max(0, untilMono - this.#options.clock.monoMs()));
+    const untilMs = Math.max(this.#askedUntilMs, this.#sinceMs === null ? 0 : this.#trialAtMs);
+    return Math.ceil(Math.max(0, untilMs - this.#options.clock.steadyMs()));
   }
 
   /** How long it has not been closed because of failures; null: it is. */
   get forMs(): number | null {
-    return this.#sinceMono === null
+    return this.#sinceMs === null
       ? null
-      : Math.round(this.#options.clock.monoMs() - this.#sinceMono);
+      : Math.round(this.#options.clock.steadyMs() - this.#sinceMs);
   }
 
   get failures(): number {
@@ -56,9 +53,9 @@ export class Breaker {
 
   /** The other side asks for no call. Returns whether for longer than before. */
   waitFor(ms: number): boolean {
-    const before = this.#askedUntilMono;
-    this.#askedUntilMono = Math.max(before, this.#options.clock.monoMs() + ms);
-    return this.#askedUntilMono > before;
+    const before = this.#askedUntilMs;
+    this.#askedUntilMs = Math.max(before, this.#options.clock.steadyMs() + ms);
+    return this.#askedUntilMs > before;
   }
 
   /**
@@ -69,19 +66,19 @@ export class Breaker {
   fails(failure: { cause?: unknown; isTrial?: boolean; mostMs?: number } = {}): boolean {
     const {
       cause = Symbol('each'),
-      isTrial = this.#sinceMono !== null,
+      isTrial = this.#sinceMs !== null,
       mostMs = this.#options.mostMs,
     } = failure;
     const { clock, random = () => 1, opensAfter, firstMs } = this.#options;
     if (cause !== null && this.#causes.size < opensAfter) this.#causes.add(cause);
     if (isTrial) this.trials += 1;
-    if (this.#sinceMono === null && Math.max(this.#causes.size, this.trials) < opensAfter)
+    if (this.#sinceMs === null && Math.max(this.#causes.size, this.trials) < opensAfter)
       return false;
-    if (isTrial || this.#sinceMono === null) {
+    if (isTrial || this.#sinceMs === null) {
       const fullMs = Math.min(mostMs, firstMs * 2 ** Math.min(this.trials, 10));
-      this.#trialAtMono = clock.monoMs() + Math.round(fullMs * (0.8 + 0.2 * random()));
+      this.#trialAtMs = clock.steadyMs() + Math.round(fullMs * (0.8 + 0.2 * random()));
     }
-    this.#sinceMono ??= clock.monoMs();
+    this.#sinceMs ??= clock.steadyMs();
     return true;
   }
 
@@ -89,23 +86,23 @@ export class Breaker {
   works(isTrial = true): void {
     this.#causes.clear();
     this.trials = 0;
-    this.#sinceMono = null;
-    if (isTrial) this.#askedUntilMono = 0;
+    this.#sinceMs = null;
+    if (isTrial) this.#askedUntilMs = 0;
   }
 
   /** Continues as it stood in an earlier run. */
   restore(forMs: number, waitMs: number, trials: number): void {
-    const nowMono = this.#options.clock.monoMs();
-    this.#sinceMono = nowMono - Math.max(0, forMs);
-    this.#trialAtMono = nowMono + Math.min(this.#options.mostMs, waitMs);
+    const steadyMs = this.#options.clock.steadyMs();
+    this.#sinceMs = steadyMs - Math.max(0, forMs);
+    this.#trialAtMs = steadyMs + Math.min(this.#options.mostMs, waitMs);
     this.trials = trials;
   }
 
   /** Whether the log should say how it stands: once in five minutes. */
   remind(): boolean {
-    const nowMono = this.#options.clock.monoMs();
-    const isDue = nowMono >= this.#remindAtMono;
-    if (isDue) this.#remindAtMono = nowMono + 300_000;
+    const steadyMs = this.#options.clock.steadyMs();
+    const isDue = steadyMs >= this.#remindAtMs;
+    if (isDue) this.#remindAtMs = steadyMs + 300_000;
     return isDue;
   }
 }

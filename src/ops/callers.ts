@@ -37,7 +37,7 @@ export class RateLimit {
    * @param calls as many as this one costs; with more than the burst, those of a whole burst
    */
   take(name: string, calls = 1): number {
-    const nowMs = this.#clock.monoMs();
+    const nowMs = this.#clock.steadyMs();
     const bucket = this.#buckets.get(name) ?? { level: this.#burst, atMs: nowMs };
     const level = Math.min(this.#burst, bucket.level + (nowMs - bucket.atMs) * this.#perMs);
     const cost = Math.min(calls, this.#burst);
@@ -146,7 +146,7 @@ export class FailedTokens {
       this.#rates = this.#newRates();
     }
     this.#addresses.add(address);
-    const nowMs = this.#clock.monoMs();
+    const nowMs = this.#clock.steadyMs();
     if (nowMs >= this.#countedUntilMs) {
       this.#failures = 0;
       this.#countedUntilMs = nowMs + countedForMs;

@@ -157,7 +157,7 @@ export class ConnectionGuard {
     if (connection === undefined) return;
     this.#strangers.delete(socket);
     if (!this.#limits.judgesAddresses) return;
-    remember(this.#provenAddresses, connection.address, this.#clock.monoMs());
+    remember(this.#provenAddresses, connection.address, this.#clock.steadyMs());
     this.#abusers.delete(connection.address);
   }
 
@@ -178,7 +178,7 @@ export class ConnectionGuard {
 
   #opened(socket: Socket): void {
     const address = callerAddress(socket.remoteAddress ?? '');
-    if ((this.#abusers.get(address)?.shutOutUntilMs ?? 0) > this.#clock.monoMs()) {
+    if ((this.#abusers.get(address)?.shutOutUntilMs ?? 0) > this.#clock.steadyMs()) {
       socket.destroy();
       this.#onClosed('shut_out');
       return;
@@ -230,13 +230,13 @@ export class ConnectionGuard {
 
   #isProvenAddress(address: string): boolean {
     const provenAtMs = this.#provenAddresses.get(address);
-    return provenAtMs !== undefined && this.#clock.monoMs() - provenAtMs < provenForMs;
+    return provenAtMs !== undefined && this.#clock.steadyMs() - provenAtMs < provenForMs;
   }
 
   /** Counts a connection that was abused; shuts its address out where those are many. */
   #recordAbuse(address: string): void {
     if (!this.#limits.judgesAddresses || this.#isProvenAddress(address)) return;
-    const nowMs = this.#clock.monoMs();
+    const nowMs = this.#clock.steadyMs();
     const before = this.#abusers.get(address) ?? {
       sinceMs: nowMs,
       count: 0,

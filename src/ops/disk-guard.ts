@@ -65,7 +65,7 @@ export class DiskGuard {
 
   async hasSpace(): Promise<boolean> {
     const { freeBytes: readFreeBytes, minFreeBytes, stopped, clock, logger } = this.#deps;
-    const now = clock.monoMs();
+    const now = clock.steadyMs();
     if (now < this.#nextCheckMs) return this.#hasSpace;
     this.#nextCheckMs = now + checkEveryMs;
     const freeBytes = await readFreeBytes();

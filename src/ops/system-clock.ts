@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Clock, Random } from '../core/clock.ts';
-import { ClockSteps } from '../core/time/wall-clock.ts';
+import type { Clock, MachineClock, Random, TimeMark } from '../core/clock.ts';
 
 /** 2^31 - 1 ms, a little under 25 days. Node fires a longer timer at once. */
 const longestTimerMs = 2_147_483_647;
@@ -9,7 +8,7 @@ const longestTimerMs = 2_147_483_647;
  * `process.hrtime` counts from the start of the machine: processes can compare values while
  * `bootId` is the same.
  */
-export class SystemClock implements Clock {
+export class SystemClock implements MachineClock {
   readonly bootId: string | undefined;
 
   constructor(bootId: string | undefined = readBootId()) {
@@ -20,17 +19,17 @@ export class SystemClock implements Clock {
     return Date.now();
   }
 
-  monoMs(): number {
+  steadyMs(): number {
     return Number(process.hrtime.bigint() / 1000n) / 1000;
   }
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    const endMs = this.monoMs() + ms;
+    const endMs = this.steadyMs() + ms;
     let leftMs = ms;
     while (leftMs > 0) {
       if (signal?.aborted) return;
       await oneTimer(Math.min(leftMs, longestTimerMs), signal);
-      leftMs = endMs - this.monoMs();
+      leftMs = endMs - this.steadyMs();
     }
   }
 }
@@ -59,48 +58,45 @@ function readBootId(): string | undefined {
 export const systemRandom: Random = () => Math.random();
 
 /**
- * The clock of the machine, except that its wall time does not jump by itself. After a step of the
- * machine's wall clock it continues as if there had been none, until the step is accepted. So the
- * stored times can be moved first: no part of the worker ever compares a time from before the step
- * with one from after it.
+ * The steady time of an outbox: it continues over restarts of the worker and of the machine. In the
+ * same run of the machine it counts the time in which no worker ran. After a start of the machine
+ * nobody knows how long that was, so it counts nothing of it: whatever is waited for may end later,
+ * never earlier.
  */
-export class ContinuousClock implements Clock {
-  readonly #machine: Clock;
-  readonly #steps: ClockSteps;
+export class SteadyClock implements Clock {
+  readonly #machine: MachineClock;
+  #aheadMs = 0;
 
-  constructor(machine: Clock) {
+  constructor(machine: MachineClock) {
     this.#machine = machine;
-    this.#steps = new ClockSteps({ wallMs: machine.wallMs(), monoMs: machine.monoMs() });
-  }
-
-  get bootId(): string | undefined {
-    return this.#machine.bootId;
   }
 
   wallMs(): number {
-    return this.#read().wallMs;
+    return this.#machine.wallMs();
   }
 
-  monoMs(): number {
-    return this.#machine.monoMs();
+  steadyMs(): number {
+    return this.#machine.steadyMs() + this.#aheadMs;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return this.#machine.sleep(ms, signal);
   }
 
+  mark(): TimeMark {
+    const { bootId = null } = this.#machine;
+    const machineMs = this.#machine.steadyMs();
+    return { steadyMs: this.steadyMs(), wallMs: this.wallMs(), machineMs, bootId };
+  }
+
   /**
-   * By how much the machine's wall clock has stepped, in ms, if that was not accepted yet; else 0.
+   * Continues from the mark that was written last.
+   * @returns for how long the machine did not run, as the wall clock tells; 0: it ran
    */
-  pendingStepMs(): number {
-    return this.#read().stepMs;
-  }
-
-  accept(stepMs: number): void {
-    this.#steps.accept(stepMs);
-  }
-
-  #read(): ReturnType<ClockSteps['read']> {
-    return this.#steps.read({ wallMs: this.#machine.wallMs(), monoMs: this.#machine.monoMs() });
+  continueFrom(last: TimeMark): number {
+    const { machineMs, bootId, wallMs } = this.mark();
+    const isSameRun = bootId !== null && bootId === last.bootId && machineMs >= last.machineMs;
+    this.#aheadMs = last.steadyMs - (isSameRun ? last.machineMs : machineMs);
+    return isSameRun ? 0 : Math.max(0, wallMs - last.wallMs);
   }
 }

@@ -96,9 +96,9 @@ export class CsvSink implements FileSink {
   /** Runs a step, then leaves the processor to the orders. */
   async #paced<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock } = this.#deps;
-    const startMono = clock.monoMs();
+    const startMs = clock.steadyMs();
     const done = await step();
-    await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), signal);
+    await clock.sleep(Math.ceil(pausePerWork * (clock.steadyMs() - startMs)), signal);
     return done;
   }
 }

@@ -194,15 +194,21 @@ export class DeliveryLoop {
   /** No more than can start next: what is due later may have to come first. */
   async #due(isProbing: boolean): Promise<readonly Due[]> {
     const { store, sink, clock } = this.#deps;
-    const nowMs = clock.wallMs();
+    const steadyMs = clock.steadyMs();
     if ('deliverFile' in sink) {
-      const file = this.#taken.size > 0 ? null : await store.results.csvFiles.nextDue(nowMs);
+      const file = this.#taken.size > 0 ? null : await store.results.csvFiles.nextDue(steadyMs);
       if (file === null) return [];
       const subject = { file: file.name, file_id: file.fileId };
       return [{ ...file, subject, deliver: ({ signal }) => sink.deliverFile(file, signal) }];
     }
     const limit = isProbing ? 1 : parallel;
-    const due = await store.results.dueDeliveries(sink.name, nowMs, limit, this.#taken, isProbing);
+    const due = await store.results.dueDeliveries(
+      sink.name,
+      steadyMs,
+      limit,
+      this.#taken,
+      isProbing,
+    );
     return due.map(({ document, ...delivery }) => {
       const { source, order_id, state } = document;
       const deliver = (calls: Calls) => sink.deliver(document, { ...delivery, ...calls });
@@ -238,7 +244,7 @@ export class DeliveryLoop {
     const nextAt = await store.results.nextDeliveryAt(sink.name);
     // A delivery that is under way is looked for again when it ends.
     if (nextAt === null || this.#taken.size > 0) return maxIdleDelayMs;
-    return Math.min(maxIdleDelayMs, Math.max(1, nextAt - clock.wallMs()));
+    return Math.min(maxIdleDelayMs, Math.max(1, nextAt - clock.steadyMs()));
   }
 
   async #deliver(delivery: Due, isProbe: boolean): Promise<void> {
@@ -260,7 +266,7 @@ export class DeliveryLoop {
       return;
     }
     if (typeof end === 'object') {
-      const retryAtMs = end.waitMs === null ? neverMs : clock.wallMs() + end.waitMs;
+      const retryAtMs = end.waitMs === null ? neverMs : clock.steadyMs() + end.waitMs;
       return await store.results.failDelivery({
         ...of,
         version,
@@ -288,7 +294,11 @@ export class DeliveryLoop {
     if (refusesResult) await this.#pause.works(isProbe);
     if (!refusesResult && !(await this.#pause.fails(requestId, error, isProbe)).countsTry) {
       // Due at once, behind those that wait: so the next probe is another result.
-      await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs(), countsTry: false });
+      await store.results.failDelivery({
+        ...failed,
+        retryAtMs: clock.steadyMs(),
+        countsTry: false,
+      });
       logger.debug(line, 'a result could not be delivered: its sink is paused, or limits the rate');
       onDeliveryEnded?.(sink.name, 'failed');
       return;
@@ -304,7 +314,7 @@ export class DeliveryLoop {
     } else {
       await store.results.failDelivery({
         ...failed,
-        retryAtMs: clock.wallMs() + delayMs,
+        retryAtMs: clock.steadyMs() + delayMs,
         countsTry,
       });
       const text = countsTry ? 'a result could not be delivered' : 'a result is delivered later';

@@ -40,7 +40,7 @@ export async function removeOldResults(deps: OldResultsDeps, signal: AbortSignal
   const warn = (error: unknown, file?: string): void =>
     logger.warn({ file, err: messageOf(error) }, 'an old result could not be removed');
   let removed = 0;
-  let startMono = clock.monoMs();
+  let startMs = clock.steadyMs();
   try {
     for await (const file of folder.writtenBefore(beforeMs)) {
       if (signal.aborted) return;
@@ -48,8 +48,8 @@ export async function removeOldResults(deps: OldResultsDeps, signal: AbortSignal
         .remove(file, beforeMs, () => isNeeded(deps, file, beforeMs))
         .catch((error: unknown) => warn(error, file.name));
       if (isRemoved === true) removed += 1;
-      await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), signal);
-      startMono = clock.monoMs();
+      await clock.sleep(Math.ceil(pausePerWork * (clock.steadyMs() - startMs)), signal);
+      startMs = clock.steadyMs();
     }
   } catch (error) {
     warn(error);

@@ -52,8 +52,8 @@ export class SinkPause {
     const stored = await store.results.sinkPause(sink);
     this.#isRestored = true;
     if (stored === null) return;
-    const nowMs = clock.wallMs();
-    this.#breaker.restore(nowMs - stored.sinceMs, stored.probeAtMs - nowMs, stored.probes);
+    const waitMs = stored.probeAtMs - clock.steadyMs();
+    this.#breaker.restore(clock.wallMs() - stored.sinceMs, waitMs, stored.probes);
     this.#breaker.remind();
     logger.warn({ sink, reason: stored.reason }, 'this sink is paused since an earlier run');
   }
@@ -91,12 +91,12 @@ export class SinkPause {
   }
 
   async #end(isTrial: boolean, message: string): Promise<void> {
-    const { store, clock, logger, sink } = this.#deps;
+    const { store, logger, sink } = this.#deps;
     const { forMs } = this.#breaker;
     this.#breaker.works(isTrial);
     if (forMs === null) return;
     try {
-      await store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: forMs >= outageMs });
+      await store.results.resumeSink(sink, forMs >= outageMs);
     } catch (error) {
       // Where it could not be recorded, the sink is still paused for everybody else.
       if (!this.isPaused) this.#breaker.restore(forMs, 0, 0);
@@ -138,14 +138,8 @@ export class SinkPause {
     const { store, clock, logger, sink } = this.#deps;
     const { waitMs, trials: probes, forMs } = this.#breaker;
     const nowMs = clock.wallMs();
-    await store.results.pauseSink({
-      sink,
-      reason,
-      message,
-      nowMs,
-      probeAtMs: nowMs + waitMs,
-      probes,
-    });
+    const probeAtMs = clock.steadyMs() + waitMs;
+    await store.results.pauseSink({ sink, reason, message, nowMs, probeAtMs, probes });
     const line = { sink, err: message, next_probe_ms: waitMs };
     const isDue = this.#breaker.remind();
     if (!wasPaused)

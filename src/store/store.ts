@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
+import type { TimeMark } from '../core/clock.ts';
 import type { OutboxProgress } from '../core/outbox-progress.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { ShopIdentity } from '../core/shop-identity.ts';
 import { Alerts } from './alerts/alerts.ts';
+import { endAfterLoss } from './entries/after-loss.ts';
 import { Intake } from './intake/intake.ts';
 import { Operator } from './operator/operator.ts';
 import { readerOf } from './read/outbox-reader.ts';
@@ -33,7 +35,8 @@ import {
 import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp, makeDatabaseIdOnce, readProgress } from './sqlite/meta.ts';
 import { migrate, refuseOlder } from './sqlite/schema.ts';
-import { OutboxSteps, type ResultSink } from './sqlite/outbox.ts';
+import { noClock, OutboxSteps, type OutboxClock, type ResultSink } from './sqlite/outbox.ts';
+import { countTimeOff, lastMark, writeMark } from './sqlite/steady-time.ts';
 import { SealedUnits } from './sqlite/sealed-units.ts';
 import { UpkeepResults } from './sqlite/upkeep-results.ts';
 import { takeWriterLock, writerLockPath, type WriterLock } from './sqlite/writer-lock.ts';
@@ -41,7 +44,6 @@ import { adoptShops, Storefronts } from './storefronts/storefronts.ts';
 import { KeptAnswers } from './entries/kept-answers.ts';
 import { Pauses } from './entries/pauses.ts';
 import { adoptKeys, type KeysInUse } from './wholesale-keys.ts';
-import { StoredTimes } from './time/stored-times.ts';
 
 export interface StoreOptions {
   readonly path: string;
@@ -66,10 +68,9 @@ interface NewConfig extends Pick<KeysInUse, 'keys' | 'nowMs'> {
   readonly sinks: readonly ResultSink[];
 }
 
-const insertIncarnation = statementOf<
-  { bootId: string | null; version: string; nowMs: number },
-  never
->('INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)');
+const insertIncarnation = statementOf<{ version: string; nowMs: number }, never>(
+  'INSERT INTO incarnations (version, started_at_ms) VALUES (:version, :nowMs)',
+);
 const endIncarnation = statementOf<[number, number], never>(
   'UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?',
 );
@@ -86,7 +87,6 @@ export class Store extends OutboxSteps {
   readonly answers = new KeptAnswers(this.outbox);
   readonly results = new Results(this.outbox);
   readonly operator = new Operator(this.outbox);
-  readonly times = new StoredTimes(this.outbox);
   readonly sealing = new Sealing(this.outbox);
   readonly codeReads = new CodeReads(this.outbox);
   readonly codeRetention = new CodeRetention(this.outbox);
@@ -104,7 +104,7 @@ export class Store extends OutboxSteps {
       sandbox: options.upstream === 'sandbox',
       requireSpace: () => requireReserve(options.path, options.minFreeBytes?.() ?? 0),
       sinks: options.sinks,
-      windowsAreOfThisRun: false,
+      clock: noClock,
     });
     this.#lock = lock;
     this.#identity = fileIdentity(options.path);
@@ -131,12 +131,36 @@ export class Store extends OutboxSteps {
   readonly adoptKeys = this.step(adoptKeys);
 
   readonly beginIncarnation = this.step(
-    ({ database }, run: { bootId: string | null; version: string; nowMs: number }): number =>
+    ({ database }, run: { version: string; nowMs: number }): number =>
       Number(insertIncarnation(database).run(run).lastInsertRowid),
   );
 
   readonly endIncarnation = this.step(({ database }, id: number, nowMs: number): void => {
     endIncarnation(database).run(nowMs, id);
+  });
+
+  /**
+   * Steady time continues on this clock from now on. Called before anything else is done.
+   * @param isWritten whether the database is written
+   */
+  async continueTime(
+    clock: OutboxClock & { continueFrom(last: TimeMark): number },
+    isWritten = true,
+  ): Promise<void> {
+    const { outbox, database } = this;
+    const offMs = clock.continueFrom(lastMark(database));
+    outbox.clock = clock;
+    if (!isWritten) return;
+    inTransaction(database, () => {
+      countTimeOff(database, offMs);
+      writeMark(database, clock);
+    });
+  }
+
+  /** Called every ten seconds. */
+  readonly writeTime = this.step((outbox): void => {
+    writeMark(outbox.database, outbox.clock);
+    endAfterLoss(outbox);
   });
 
   /** How far this outbox has come, as it is on disk now: see `readProgress`. */

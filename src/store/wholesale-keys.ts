@@ -22,26 +22,18 @@ interface ReplacedKeys {
 }
 
 /**
- * After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic
- * clock.
+ * After a 429: until when a key backs off, and until when its calls are throttled, in steady time.
  */
 export interface KeyBackOff {
   readonly keyName: string;
-  readonly blockedUntilMono: number;
-  readonly throttledUntilMono: number;
+  readonly blockedUntilMs: number;
+  readonly throttledUntilMs: number;
   readonly throttleLengthMs: number;
   /**
    * For how long 429s have come although the budget allowed the calls; unexplained: somebody else
    * uses the key.
    */
   readonly surprise?: { readonly forMs: number; readonly isUnexplained: boolean };
-}
-
-/** When something is recorded. */
-export interface Stamp {
-  readonly nowMs: number;
-  readonly nowMono: number;
-  readonly bootId: string | null;
 }
 
 interface KeyRow {
@@ -53,16 +45,13 @@ interface KeyRow {
 type Move = Readonly<Record<'from' | 'to', string>>;
 
 const noBackOff = {
-  bootId: null,
-  stampedMono: null,
-  blockedUntilMono: null,
-  throttledUntilMono: null,
+  blockedUntilMs: null,
+  throttledUntilMs: null,
   throttleLengthMs: null,
   rateLimitedAtMs: null,
   usedElsewhereSinceMs: null,
 };
-type BackOffRow = Readonly<Record<Exclude<keyof typeof noBackOff, 'bootId'>, number | null>> &
-  Pick<Stamp, 'bootId'>;
+type BackOffRow = Readonly<Record<keyof typeof noBackOff, number | null>>;
 
 // The keys of the configuration, by name.
 const selectKeys = statementOf<[], KeyRow>(
@@ -85,32 +74,28 @@ const moveSlots = statementOf<{ moves: string }, never>(
 // A slot is there while its call is in flight, and until its window is over.
 const findUse = columnOf<{ name: string }, number>(
   `SELECT 1 FROM budget_slots WHERE key_name = :name
-   UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = :name AND stamped_mono IS NOT NULL LIMIT 1`,
+   UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = :name AND blocked_until_steady IS NOT NULL LIMIT 1`,
 );
 
 // The back-off that a 429 asked of each key.
 const selectBackOff = statementOf<[string], BackOffRow>(
-  `SELECT boot_id AS bootId, stamped_mono AS stampedMono, blocked_until_mono AS blockedUntilMono,
-     throttled_until_mono AS throttledUntilMono, throttle_length_ms AS throttleLengthMs, rate_limited_at_ms AS rateLimitedAtMs,
+  `SELECT blocked_until_steady AS blockedUntilMs,
+     throttled_until_steady AS throttledUntilMs, throttle_length_ms AS throttleLengthMs, rate_limited_at_ms AS rateLimitedAtMs,
      used_elsewhere_since_ms AS usedElsewhereSinceMs
    FROM wholesale_keys WHERE key_name = ?`,
 );
 const putBackOff = statementOf<BackOffRow & { keyName: string }, never>(
-  `INSERT INTO wholesale_keys (key_name, boot_id, stamped_mono, blocked_until_mono, throttled_until_mono,
+  `INSERT INTO wholesale_keys (key_name, blocked_until_steady, throttled_until_steady,
      throttle_length_ms, rate_limited_at_ms, used_elsewhere_since_ms)
-   VALUES (:keyName, :bootId, :stampedMono, :blockedUntilMono, :throttledUntilMono, :throttleLengthMs, :rateLimitedAtMs,
+   VALUES (:keyName, :blockedUntilMs, :throttledUntilMs, :throttleLengthMs, :rateLimitedAtMs,
      :usedElsewhereSinceMs)
-   ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
-     blocked_until_mono = excluded.blocked_until_mono, throttled_until_mono = excluded.throttled_until_mono,
+   ON CONFLICT (key_name) DO UPDATE SET
+     blocked_until_steady = excluded.blocked_until_steady, throttled_until_steady = excluded.throttled_until_steady,
      throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms,
      used_elsewhere_since_ms = excluded.used_elsewhere_since_ms`,
 );
 /** Called inside the transaction that closes the attempt which was rate-limited. */
-export function stampBackOff(
-  database: Sqlite,
-  backOff: KeyBackOff,
-  { nowMono, bootId, nowMs }: Stamp,
-): void {
+export function stampBackOff(database: Sqlite, backOff: KeyBackOff, nowMs: number): void {
   const { surprise = { forMs: 0, isUnexplained: false }, ...stored } = backOff;
   const known = selectBackOff(database).get(backOff.keyName)?.usedElsewhereSinceMs ?? null;
   const before = surprise.forMs === 0 ? null : known;
@@ -119,8 +104,6 @@ export function stampBackOff(
     : before;
   putBackOff(database).run({
     ...stored,
-    bootId,
-    stampedMono: nowMono,
     rateLimitedAtMs: nowMs,
     usedElsewhereSinceMs,
   });

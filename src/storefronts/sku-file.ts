@@ -49,7 +49,7 @@ export class SkuFile {
     this.#path = path;
     this.#clock = clock;
     this.#logger = logger;
-    this.#checkedAtMs = clock.monoMs();
+    this.#checkedAtMs = clock.steadyMs();
     ({ version: this.#version, map: this.#map } = readSkuFile(path));
   }
 
@@ -64,7 +64,7 @@ export class SkuFile {
 
   /** The map of the file as it is now. It waits while a process of its own reads a large one. */
   async current(): Promise<SkuMap> {
-    const nowMs = this.#clock.monoMs();
+    const nowMs = this.#clock.steadyMs();
     if (nowMs - this.#checkedAtMs >= checkEveryMs) {
       this.#checkedAtMs = nowMs;
       this.#reading = this.#reading.then(() => this.#readIfChanged(nowMs));

@@ -138,7 +138,7 @@ export class ShopHandler {
   #followed: SkuMap | null = null;
   lostSkus: string | null = null;
   /** When a wrong signature came last, and none that is right since. */
-  #refusedMono = Number.NEGATIVE_INFINITY;
+  #refusedMs = Number.NEGATIVE_INFINITY;
   /**
    * Why its orders come late; null: nothing is known. Undefined: an earlier start may have flagged
    * it.
@@ -350,20 +350,20 @@ export class ShopHandler {
   }
 
   signatureRefused(): void {
-    this.#refusedMono = this.#deps.clock.monoMs();
+    this.#refusedMs = this.#deps.clock.steadyMs();
   }
 
   /** Anybody can send a wrong signature: it counts once an order's webhook is missing, too. */
   async #flagRefused(): Promise<void> {
     const { clock, store } = this.#deps;
-    if (clock.monoMs() - this.#refusedMono > 3_600_000) return;
+    if (clock.steadyMs() - this.#refusedMs > 3_600_000) return;
     this.problem = `the shop ${this.shop.shop} signs its webhooks with a secret that is not in \`secrets\``;
     const flag = { source: this.shop.source, code: 'signature_refused', rule: this.problem };
     await store.flagShop({ ...flag, nowMs: clock.wallMs() });
   }
 
   async #endRefused(): Promise<void> {
-    this.#refusedMono = Number.NEGATIVE_INFINITY;
+    this.#refusedMs = Number.NEGATIVE_INFINITY;
     if (this.problem === null) return;
     this.problem = null;
     await this.#deps.store.endShopFlag({ source: this.shop.source, code: 'signature_refused' });

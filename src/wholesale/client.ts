@@ -476,7 +476,7 @@ export class WholesaleClient {
       ...(how === 'read' ? { 'cache-control': 'no-cache', pragma: 'no-cache' } : {}),
     };
     const times = this.#answerTimes;
-    const sentMono = times?.monoMs() ?? 0;
+    const sentMs = times?.steadyMs() ?? 0;
     const end = await this.#transport[how]({
       method,
       path: `${this.#basePath}${path}`,
@@ -484,10 +484,9 @@ export class WholesaleClient {
       body,
       signal,
     });
-    const receivedMono = times?.monoMs() ?? 0;
-    if (end.kind === 'answer')
-      times?.onAnswer({ sentMono, receivedMono, dateMs: dateOf(end.headers) });
-    return { end, whyCached: this.#cached.whyCached(end.headers, { sentMono, receivedMono }) };
+    const receivedMs = times?.steadyMs() ?? 0;
+    if (end.kind === 'answer') times?.onAnswer({ sentMs, receivedMs, dateMs: dateOf(end.headers) });
+    return { end, whyCached: this.#cached.whyCached(end.headers, { sentMs, receivedMs }) };
   }
 
   /** The outcome of a call whose answer is kept, masked: no code leaves this module in it. */

@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/store.ts';
 import { sealKey } from '../support/seal-keys.ts';
 import { Outbox } from '../support/outbox.ts';
 
-const checksOf = (store: Store, isSandbox: boolean, clock = { monoMs: () => 0 }) =>
+const checksOf = (store: Store, isSandbox: boolean, clock = { steadyMs: () => 0 }) =>
   healthChecks(
     {
       store,
@@ -37,8 +37,8 @@ it('warns while codes of production are stored in clear', async () => {
 it('counts the first rows of a long attention list, and says that there are more', async () => {
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());
-  let nowMono = 0;
-  const checks = checksOf(outbox.store, true, { monoMs: () => nowMono });
+  let steadyMs = 0;
+  const checks = checksOf(outbox.store, true, { steadyMs: () => steadyMs });
   const check = checks.find(({ name }) => name === 'attention');
   const refuse = async (from: number, count: number) => {
     const rejections = Array.from({ length: count }, (_, index) => ({
@@ -57,9 +57,9 @@ it('counts the first rows of a long attention list, and says that there are more
   await refuse(0, 10_000);
   // What was read last is shown for a second.
   expect(check?.details?.()).toBeNull();
-  nowMono = 1000;
+  steadyMs = 1000;
   expect([await check?.check(), check?.details?.()]).toEqual(['warn', { invalid_line: 10_000 }]);
   await refuse(10_000, 5);
-  nowMono = 2000;
+  steadyMs = 2000;
   expect(check?.details?.()).toEqual({ invalid_line: 10_001, more: true });
 });

@@ -12,7 +12,7 @@ const config = {
   wholesale: { limits: { windowMs: 60_000, transitMs: 30_000 } },
   submit: { inFlightWindowMs: 20_000 },
 };
-const clock = { wallMs: () => 10_000 };
+const clock = { wallMs: () => 5_010_000, steadyMs: () => 10_000 };
 
 it('calls nothing until the calls of the lost outbox have come to their end, also no probe of a paused key', async () => {
   const { pauses } = box.store;

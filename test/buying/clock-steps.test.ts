@@ -1,8 +1,6 @@
-import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ClockFollower } from '../../src/app/clock-follower.ts';
 import { withoutAnswer } from '../../src/core/answers/outcome.ts';
-import { ContinuousClock } from '../../src/ops/system-clock.ts';
+import { SteadyClock } from '../../src/ops/system-clock.ts';
 import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
 import { Dispatcher } from '../../src/buying/dispatcher.ts';
 import { Pauses } from '../../src/buying/breakers/pauses.ts';
@@ -13,7 +11,6 @@ import { line, Outbox } from '../support/outbox.ts';
 
 const minute = 60_000;
 const day = 86_400_000;
-const logger = pino({ level: 'silent' });
 
 let outbox: Outbox;
 let machine: MachineClock;
@@ -26,7 +23,7 @@ afterEach(() => outbox.close());
 /** The sending part of a worker on the clock of the test; every call ends as `port` says. */
 async function startSending(port: Partial<WholesalePort>) {
   const { store, incarnationId } = outbox;
-  const clock = new ContinuousClock(machine);
+  const clock = new SteadyClock(machine);
   const deps = attemptDeps(store, port);
   const dispatcher = new Dispatcher(
     {
@@ -44,19 +41,12 @@ async function startSending(port: Partial<WholesalePort>) {
     },
     { incarnationId, concurrency: 4, maxUnknownOutcomes: 5, graceMs: 10 },
   );
-  const follower = new ClockFollower({
-    store,
-    clock,
-    logger,
-    onStep: () => dispatcher.pausesChanged(),
-  });
-  await follower.catchUp();
-  follower.loop.start();
+  await store.continueTime(clock);
   await dispatcher.start();
   return {
     dispatcher,
+    clock,
     async stop() {
-      await follower.loop.stop();
       const stopped = dispatcher.stop();
       machine.pass(1000);
       await stopped;
@@ -149,7 +139,6 @@ describe('when the clock of the machine is set', () => {
     await outbox.accept([line()], null, machine.wallMs());
     await machine.passUntil(() => lookups === 1, 10 * minute);
     machine.step(stepMs);
-    // The worker follows the step, and then the lookup ends without an answer.
     await machine.passUntil(() => false, 5000);
     end();
     await machine.passUntil(() => lookups === 2, 10 * minute);
@@ -207,7 +196,8 @@ describe('when the clock of the machine is set', () => {
       message: 'maintenance',
       openedBy: 'worker',
     };
-    await pauses.open({ ...pause, probeAtMs: nowMs + 4 * minute, nowMs });
+    const probeAtMs = worker.clock.steadyMs() + 4 * minute;
+    await pauses.open({ ...pause, probeAtMs, nowMs });
     await worker.dispatcher.pausesChanged();
     machine.step(stepMs);
     const tookMs = await machine.passUntil(() => probes > 0, day);

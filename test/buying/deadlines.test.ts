@@ -1,9 +1,8 @@
 import { stepsOf } from '../support/steps.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ClockFollower } from '../../src/app/clock-follower.ts';
 import { withoutAnswer } from '../../src/core/answers/outcome.ts';
-import { ContinuousClock } from '../../src/ops/system-clock.ts';
+import { SteadyClock } from '../../src/ops/system-clock.ts';
 import { ApiClock, apiClockCheck } from '../../src/buying/proofs/api-clock.ts';
 import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
 import { Dispatcher } from '../../src/buying/dispatcher.ts';
@@ -59,12 +58,12 @@ class World {
   async start(changes: Partial<WholesalePort> = {}): Promise<void> {
     const { machine, outbox } = this;
     const { store, incarnationId } = outbox;
-    const clock = new ContinuousClock(machine);
+    const clock = new SteadyClock(machine);
     const apiClock = new ApiClock(clock);
     this.#answered = () => {
-      const atMono = machine.monoMs();
+      const atMs = machine.steadyMs();
       const dateMs = this.isDated ? Math.floor(this.nowMs / 1000) * 1000 : null;
-      apiClock.answerTimes.onAnswer({ sentMono: atMono, receivedMono: atMono, dateMs });
+      apiClock.answerTimes.onAnswer({ sentMs: atMs, receivedMs: atMs, dateMs });
     };
     const port: Partial<WholesalePort> = {
       submit: async () => {
@@ -97,18 +96,11 @@ class World {
       maxUnknownOutcomes: 5,
       graceMs: 10,
     });
-    const onStep = async (stepMs: number): Promise<void> => {
-      apiClock.stepped(stepMs);
-      await dispatcher.pausesChanged();
-    };
-    const follower = new ClockFollower({ store, clock, logger, onStep });
     const check = apiClockCheck(submission);
-    await follower.catchUp();
-    follower.loop.start();
+    await store.continueTime(clock);
     check.start();
     await dispatcher.start();
     this.#end = async () => {
-      await follower.loop.stop();
       await check.stop();
       const stopped = dispatcher.stop();
       machine.pass(1000);

@@ -15,7 +15,7 @@ import { HandClock } from '../support/hand-clock.ts';
 import { close, line, nothing, Outbox } from '../support/outbox.ts';
 
 const nowMs = Date.parse('2026-11-21T12:00:00.000Z');
-const startMono = 1_000_000;
+const startMs = 1_000_000;
 const at = (seconds: number): string => new Date(nowMs + seconds * 1000).toISOString();
 const limits = { windowMs: 60_000, requests: 60, orders: 20, transitMs: 5000 };
 
@@ -25,8 +25,8 @@ let gate: BudgetGate;
 
 beforeEach(async () => {
   outbox = await Outbox.open();
-  clock = new HandClock(nowMs - startMono);
-  clock.now = startMono;
+  clock = new HandClock(nowMs - startMs);
+  clock.now = startMs;
   useKeys(1);
 });
 afterEach(() => outbox.close());
@@ -61,7 +61,7 @@ const pause = (scope: string, changes: Partial<Pause> = {}) =>
 
 /** Claims the next entry and settles it. Returns its reference. */
 async function settleNext(settlement: Partial<Settlement>): Promise<string> {
-  const attempt = await outbox.opened({ nowMs, nowMono: clock.now });
+  const attempt = await outbox.opened({ nowMs, steadyMs: clock.now });
   await stepsOf(outbox.store).closeAttempt(
     close(attempt, { ...nothing, ...settlement }, { nowMs }),
   );
@@ -75,8 +75,7 @@ const decide = (reference: string, order: EntryAction) =>
     actor: 'cli:anna',
     reason: 'asked by the shop',
     nowMs,
-    nowMono: clock.now,
-    bootId: clock.bootId,
+    steadyMs: clock.now,
     referenceExpiryMs: 86_400_000,
     lookupFamilies: ['gift_card', 'esim'],
   });
@@ -85,11 +84,7 @@ const decide = (reference: string, order: EntryAction) =>
 async function rateLimited(keyName: string, backOffMs: number): Promise<void> {
   clock.now -= 5000;
   const backOff = gate.rateLimited(keyName, clock.now + 5000 + backOffMs);
-  await stepsOf(outbox.store).budget.recordBackOff(backOff, {
-    nowMono: clock.now,
-    bootId: clock.bootId,
-    nowMs: clock.wallMs(),
-  });
+  await stepsOf(outbox.store).budget.recordBackOff(backOff, clock.wallMs());
   clock.now += 5000;
 }
 
@@ -100,7 +95,7 @@ function bought(keyName: string, count: number): void {
       Array.from({ length: count }, () => ({
         keyName,
         limitName,
-        settledMono: clock.now - 20_000,
+        settledMs: clock.now - 20_000,
       })),
     );
   }
@@ -171,19 +166,14 @@ describe('why an entry is not sent', () => {
     },
     {
       because:
-        'the API asked for a back-off before the machine was restarted, and it lasts as long again',
+        'the API asked for a back-off before the worker was restarted, and it lasts until then',
       given: async () => {
         await rateLimited('k0', 30_000);
         gate = new BudgetGate(['k0'], limits, clock);
-        gate.restoreBackOffs(
-          await stepsOf(outbox.store).budget.restoreBackOffs({
-            nowMono: clock.now,
-            bootId: 'another',
-          }),
-        );
+        gate.restoreBackOffs(await stepsOf(outbox.store).budget.restoreBackOffs());
       },
-      reason: `the key k0 is backing off until ${at(35)}: the API answered 429 at ${at(-5)}`,
-      startsAt: at(35),
+      reason: `the key k0 is backing off until ${at(30)}: the API answered 429 at ${at(-5)}`,
+      startsAt: at(30),
     },
     {
       because: 'the only key is paused',
@@ -260,7 +250,7 @@ describe('why an entry is not sent', () => {
     {
       because: 'as many calls are in flight as may be',
       given: async () => {
-        for (let call = 0; call < 8; call += 1) await outbox.opened({ nowMs, nowMono: clock.now });
+        for (let call = 0; call < 8; call += 1) await outbox.opened({ nowMs, steadyMs: clock.now });
       },
       reason: '8 calls are in flight, and submit.concurrency allows 8',
       startsAt: at(0),

@@ -3,7 +3,7 @@ import { throttledDistanceMs } from '../../src/buying/budget/budget-window.ts';
 import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
 
 const limits = { windowMs: 60_000, requests: 60, orders: 20, transitMs: 5000 };
-const clock = { nowMs: 1_000_000, monoMs: () => clock.nowMs };
+const clock = { nowMs: 1_000_000, steadyMs: () => clock.nowMs };
 
 it.each([
   ['spend', 'orders', 20],
@@ -14,11 +14,11 @@ it.each([
     const gate = new BudgetGate(['main'], limits, clock);
     const [firstMs, lastMs] = [clock.nowMs - 30_000, clock.nowMs - 100];
     gate.restore([
-      { keyName: 'main', limitName, settledMono: firstMs },
-      { keyName: 'main', limitName, settledMono: lastMs },
+      { keyName: 'main', limitName, settledMs: firstMs },
+      { keyName: 'main', limitName, settledMs: lastMs },
     ]);
-    const throttled = { throttledUntilMono: clock.nowMs + 600_000, throttleLengthMs: 900_000 };
-    gate.restoreBackOffs([{ keyName: 'main', blockedUntilMono: 0, ...throttled }]);
+    const throttled = { throttledUntilMs: clock.nowMs + 600_000, throttleLengthMs: 900_000 };
+    gate.restoreBackOffs([{ keyName: 'main', blockedUntilMs: 0, ...throttled }]);
     const freeAtMs = lastMs + throttledDistanceMs(capacity, limits.windowMs);
     expect(gate.readyAtMs(kind)).toBe(freeAtMs);
     expect(gate.tryTake(kind)).toBeNull();

@@ -33,7 +33,7 @@ async function sentByPausedKey(shown: LookupOutcome, paused = ofOtherAccount) {
   const sent = close(await box.opened({ ...spare, nowMs }), {
     ...nothing,
     nextStep: 'send',
-    dueAtMs: nowMs,
+    dueAtMs: 0,
   });
   await steps.closeAttempt({ ...sent, nowMs });
   await steps.accountKeys.prove(main.keyValue);
@@ -53,10 +53,8 @@ async function sentByPausedKey(shown: LookupOutcome, paused = ofOtherAccount) {
       return entries(box)[0];
     },
     lookedUp: async () => {
-      // The real monotonic time, as the attempt reads it later: it counts from the start of the
-      // machine.
-      const nowMono = deps.clock.monoMs();
-      const lookup = { step: 'lookup', nowMs: deps.clock.wallMs() + 3_600_000, nowMono } as const;
+      const steadyMs = deps.clock.steadyMs() + 3_600_000;
+      const lookup = { step: 'lookup', nowMs: deps.clock.wallMs(), steadyMs } as const;
       expect(await steps.openAttempt(box.claim({ ...lookup, ...main }))).toBeNull();
       const attempt = await box.opened({ ...lookup, ...spare });
       const key = takeKey(deps, 'read', [main.keyName]);

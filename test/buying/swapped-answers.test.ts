@@ -58,8 +58,7 @@ describe('an answer that belongs to another order', () => {
       actor: 'test',
       reason: 'the list of the supplier',
       nowMs: Date.now(),
-      nowMono: 0,
-      bootId: null,
+      steadyMs: 0,
       referenceExpiryMs: 86_400_000,
       lookupFamilies: ['gift_card'],
     });

@@ -53,11 +53,10 @@ async function claimed(
 ): Promise<OpenAttempt | null> {
   return await stepsOf(store).openAttempt({
     nowMs: agoMs(anHour),
-    nowMono: 500,
-    bootId: 'boot',
+    steadyMs: 500,
     step: 'send',
     keyName: 'main',
-    incarnationId: await store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 }),
+    incarnationId: await store.beginIncarnation({ version: '0', nowMs: 1 }),
     maxUnknownOutcomes: 1000,
     trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
@@ -87,8 +86,7 @@ const decide = (store: Store, reference: string, action: EntryAction) =>
     actor: 'cli:anna',
     reason: 'the shop asked to wait',
     nowMs: agoMs(anHour),
-    nowMono: 0,
-    bootId: null,
+    steadyMs: 0,
     referenceExpiryMs: 24 * anHour,
     lookupFamilies: ['gift_card', 'esim'],
   });
@@ -437,13 +435,12 @@ const ways: readonly Way[] = [
       await store.adoptKeys({ keys, nowMs: agoMs(anHour), whileRunning: false });
       const times = {
         keyName: 'main',
-        blockedUntilMono: 1,
-        throttledUntilMono: 1,
+        blockedUntilMs: 1,
+        throttledUntilMs: 1,
         throttleLengthMs: 1,
       };
       const surprise = { forMs: anHour / 2, isUnexplained: true };
-      const at = { nowMs: agoMs(anHour), nowMono: 1, bootId: null };
-      await stepsOf(store).budget.recordBackOff({ ...times, surprise }, at);
+      await stepsOf(store).budget.recordBackOff({ ...times, surprise }, agoMs(anHour));
     },
     kind: 'key_used_elsewhere',
     code: 'key_used_elsewhere',
@@ -506,7 +503,7 @@ async function inWorker(place: Installation) {
       submission: { apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) } },
     },
     null,
-    { isSandbox: true, clock: { monoMs: () => 0 } },
+    { isSandbox: true, clock: { steadyMs: () => 0 } },
   );
   const routes = healthRoutes({ checks, draining: () => false, version: '0' });
   const health: { checks: Record<string, string>; details?: Record<string, unknown> } = JSON.parse(

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/commands/program.ts';
-import type { Clock } from '../../src/core/clock.ts';
+import type { MachineClock } from '../../src/core/clock.ts';
 
 export const projectRoot = resolve(import.meta.dirname, '../..');
 export const nowMs = Date.parse('2026-11-21T12:00:00.000Z');
 
 /** A clock that always shows the same time, so the output of a command is always the same. */
-const fixedClock: Clock = {
-  wallMs: () => nowMs,
-  monoMs: () => 0,
+const fixedClock: MachineClock = {
   bootId: undefined,
+  wallMs: () => nowMs,
+  steadyMs: () => 0,
   sleep: () => Promise.resolve(),
 };
 
@@ -66,7 +66,7 @@ export function knownInstallation(): Installation {
 /** Runs a command line in this process and collects its output. */
 export async function runHere(
   argv: readonly string[],
-  clock: Clock = fixedClock,
+  clock: MachineClock = fixedClock,
 ): Promise<Finished> {
   let stdout = '';
   let stderr = '';

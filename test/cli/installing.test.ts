@@ -150,7 +150,7 @@ describe('order-sync init', () => {
       openedBy: 'worker',
       nowMs,
     };
-    await store.pauses.open({ ...pause, probeAtMs: nowMs + 1000 });
+    await store.pauses.open({ ...pause, probeAtMs: 1000 });
     await store.close();
     await lost.run('init', '--after-loss');
     const { pauses } = JSON.parse((await lost.run('queue', 'status', '--json')).stdout);

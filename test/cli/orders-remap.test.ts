@@ -60,10 +60,9 @@ async function withOrder(): Promise<{ here: Installation; reference: string; fla
     const attempt = await stepsOf(store).openAttempt({
       step: 'send',
       nowMs: Date.now(),
-      nowMono: 500,
-      bootId: 'boot',
+      steadyMs: 500,
       keyName: 'main',
-      incarnationId: await store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 }),
+      incarnationId: await store.beginIncarnation({ version: '0', nowMs: 1 }),
       maxUnknownOutcomes: 1000,
       trials: [],
       render: () => ({ method: 'POST', path: '/orders', body: '{}' }),

@@ -196,7 +196,7 @@ describe('order-sync orders show', () => {
       os-cjrz4rvldsto2jmhrsscc3j6lo  line 1  gift_card_order
         asked       1 x steam-10 in USD
         state       pending
-        next        send, due 2026-11-21 11:00:03Z
+        next        send, due 2026-11-21 12:00:00Z
         allowed     hold, cancel
                     order-sync orders hold os-cjrz4rvldsto2jmhrsscc3j6lo --reason "…"
                     order-sync orders cancel os-cjrz4rvldsto2jmhrsscc3j6lo --reason "…"
@@ -372,7 +372,6 @@ describe('order-sync orders show, of a held entry', () => {
     const outbox = await filled();
     const store = openOutbox(outbox);
     const incarnationId = await store.beginIncarnation({
-      bootId: null,
       version: '0.1.0',
       nowMs: startMs,
     });
@@ -417,7 +416,6 @@ describe('order-sync orders show, of an entry that waits', () => {
     const outbox = await filled();
     const store = openOutbox(outbox);
     const incarnationId = await store.beginIncarnation({
-      bootId: null,
       version: '0.1.0',
       nowMs: startMs,
     });

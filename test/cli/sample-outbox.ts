@@ -63,7 +63,6 @@ export async function fillOutbox(
 ): Promise<void> {
   const store = openOutbox(installation, sealKeys, upstream);
   const incarnationId = await store.beginIncarnation({
-    bootId: null,
     version: '0.1.0',
     nowMs: startMs,
   });
@@ -149,8 +148,7 @@ export async function settleNext(
     keyName: 'main',
     incarnationId,
     nowMs: openedMs,
-    nowMono: afterMs,
-    bootId: null,
+    steadyMs: afterMs,
     maxUnknownOutcomes: 1000,
     trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
@@ -161,7 +159,7 @@ export async function settleNext(
     attemptId: open.attemptId,
     entryId: open.entry.id,
     nowMs: openedMs + 250,
-    nowMono: afterMs + 250,
+    steadyMs: afterMs + 250,
     durationMs: 250,
     outcome: {
       row: end.row,
@@ -175,7 +173,6 @@ export async function settleNext(
       dueAtMs: openedMs,
       outcomeUnknown: false,
       inFlightWindowEndMs: null,
-      inFlightWindowMs: null,
       recoveryStage: 'none',
       absences: 0,
       tries: 0,
@@ -188,8 +185,7 @@ export async function settleNext(
       ...end,
     },
     pause: null,
-    slotsSettledMono: afterMs + 250,
-    bootId: null,
+    slotsSettledMs: afterMs + 250,
   });
 }
 
@@ -200,7 +196,6 @@ export async function settleNext(
 export async function replaceBoughtLine(installation: Installation): Promise<void> {
   const store = openOutbox(installation);
   const incarnationId = await store.beginIncarnation({
-    bootId: null,
     version: '0.1.0',
     nowMs: startMs,
   });

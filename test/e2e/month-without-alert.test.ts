@@ -122,19 +122,19 @@ async function live(
     counts.orders += 1;
     await worker.accept([`card-${Math.floor(random.next() ** 3 * 20)}`]);
   };
-  while (machine.monoMs() < untilMs) {
+  while (machine.steadyMs() < untilMs) {
     // An order every five minutes, as a rule.
     await pass(machine, -Math.log(1 - random.next()) * 5 * minuteMs, minuteMs);
     await buy();
     if (random.next() > 0.1) continue;
     counts.outages += 1;
-    const endMono = machine.monoMs() + longestMs * (0.1 + 0.9 * random.next());
+    const endMs = machine.steadyMs() + longestMs * (0.1 + 0.9 * random.next());
     if (random.next() < 0.3) state.isSinkDown = true;
     else state.api = kinds[Math.floor(random.next() * kinds.length)] ?? null;
     // Orders come faster, so that the outage is met.
-    while (machine.monoMs() < endMono) {
+    while (machine.steadyMs() < endMs) {
       await buy();
-      await pass(machine, Math.min(endMono - machine.monoMs(), random.next() * 8000));
+      await pass(machine, Math.min(endMs - machine.steadyMs(), random.next() * 8000));
     }
     Object.assign(state, { api: null, isSinkDown: false });
     await pass(machine, 5 * minuteMs);

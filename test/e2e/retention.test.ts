@@ -27,7 +27,7 @@ function letDaysPass(days: number): void {
       'created_at_ms',
       'updated_at_ms',
       'settled_at_ms',
-      'first_sent_at_ms',
+      'first_sent_steady',
       'last_sent_at_ms',
     ],
     deliveries: ['done_at_ms'],

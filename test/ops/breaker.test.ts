@@ -3,7 +3,7 @@ import { Breaker } from '../../src/ops/breaker.ts';
 
 function breakerAt() {
   const time = { nowMs: 1_000_000 };
-  const clock = { monoMs: () => time.nowMs };
+  const clock = { steadyMs: () => time.nowMs };
   const breaker = new Breaker({
     clock,
     random: () => 0,

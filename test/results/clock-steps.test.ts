@@ -1,8 +1,7 @@
 import { stepsOf } from '../support/steps.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ClockFollower } from '../../src/app/clock-follower.ts';
-import { ContinuousClock } from '../../src/ops/system-clock.ts';
+import { SteadyClock } from '../../src/ops/system-clock.ts';
 import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
@@ -23,11 +22,10 @@ afterEach(() => outbox.close());
 class Run {
   readonly #machine: MachineClock;
   readonly #loop: DeliveryLoop;
-  readonly #follower: ClockFollower;
   readonly delivered: string[] = [];
   failuresLeft: number;
 
-  private constructor(clock: ContinuousClock, delays: { failures: number; retryDelayMs: number }) {
+  private constructor(clock: SteadyClock, delays: { failures: number; retryDelayMs: number }) {
     this.#machine = machine;
     this.failuresLeft = delays.failures;
     const sink: Sink = {
@@ -43,19 +41,12 @@ class Run {
     };
     const { store } = outbox;
     this.#loop = new DeliveryLoop({ store, clock, random: () => 0.5, logger, sink });
-    this.#follower = new ClockFollower({
-      store,
-      clock,
-      logger,
-      onStep: async () => this.#loop.notify(),
-    });
   }
 
   static async start(delays = { failures: 0, retryDelayMs: 5 * minute }): Promise<Run> {
-    const clock = new ContinuousClock(machine);
+    const clock = new SteadyClock(machine);
+    await outbox.store.continueTime(clock);
     const run = new Run(clock, delays);
-    await run.#follower.catchUp();
-    run.#follower.loop.start();
     run.#loop.start();
     return run;
   }
@@ -70,7 +61,6 @@ class Run {
   }
 
   async stop(): Promise<void> {
-    await this.#follower.loop.stop();
     await this.#loop.stop();
   }
 }

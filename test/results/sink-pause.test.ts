@@ -49,7 +49,7 @@ function startLoop(): void {
     retryDelayMs: (failures, error) =>
       error instanceof WriteBackError ? error.retryAfterMs : (retryDelaysMs[failures - 1] ?? null),
     deliver: async ({ order_id: orderId }) => {
-      calls.push({ atMs: machine.monoMs(), orderId });
+      calls.push({ atMs: machine.steadyMs(), orderId });
       underWay += 1;
       mostUnderWay = Math.max(mostUnderWay, underWay);
       const error = await receive(orderId);
@@ -137,9 +137,9 @@ describe('a sink that fails', () => {
     expect(outbox.store.read.attentionCounts()['delivery']).toBeUndefined();
     receive = () => null;
     await passUntil(() => delivered.length > 0);
-    const first = machine.monoMs();
+    const first = machine.steadyMs();
     await passUntil(() => delivered.length === 20);
-    expect(machine.monoMs() - first).toBeLessThanOrEqual(2000);
+    expect(machine.steadyMs() - first).toBeLessThanOrEqual(2000);
     expect(paused()).toEqual([]);
     expect(logged('takes results again')).toHaveLength(1);
   });
@@ -273,10 +273,10 @@ describe('a receiver that limits the rate', () => {
     let left = 0;
     let windowEnd = 0;
     receive = () => {
-      if (machine.monoMs() >= windowEnd) [left, windowEnd] = [10, machine.monoMs() + 10_000];
+      if (machine.steadyMs() >= windowEnd) [left, windowEnd] = [10, machine.steadyMs() + 10_000];
       left -= 1;
       if (left >= 0) return null;
-      const retryAfterMs = windowEnd - machine.monoMs();
+      const retryAfterMs = windowEnd - machine.steadyMs();
       return new DeliveryError('the receiver answered 429', { reason: 'http_429', retryAfterMs });
     };
     await accept(...numbered(100));
@@ -308,7 +308,7 @@ describe('a receiver that limits the rate', () => {
     await passUntil(() => false, 20_000);
     second.resolve(wait(minute));
     await passUntil(() => false, 2000);
-    const askedAtMs = machine.monoMs();
+    const askedAtMs = machine.steadyMs();
     first.resolve(null);
     await passUntil(() => delivered.length === 3);
     const next = calls[3];

@@ -82,7 +82,7 @@ it('a sink stays paused when its end cannot be recorded, and resumes when it can
     reason: 'http_500',
     message: 'the receiver answered 500',
     nowMs,
-    probeAtMs: nowMs,
+    probeAtMs: 0,
   };
   await outbox.store.results.pauseSink({ ...pause, probes: 3 });
   await outbox.accept([line()]);

@@ -4,44 +4,36 @@ interface Jump {
 }
 
 /**
- * The steps of the wall clock that no worker can tell from time that passed: it did not run, or it
- * ended before it looked at the clock again.
+ * The steps of the wall clock that no worker can tell from time in which the machine was off: they
+ * came between the last mark of its steady time and the next start of the machine.
  */
 export class ClockJumps {
   readonly #nowMs: () => number;
-  /** How often the worker looks at the clock. */
+  /** How often the worker writes a mark. */
   readonly #everyMs: number;
   readonly #unnoticed: Jump[] = [];
-  #last: Jump | null = null;
-  #isDown = true;
+  #jumps: Jump[] = [];
 
   constructor(nowMs: () => number, everyMs: number) {
     this.#nowMs = nowMs;
     this.#everyMs = everyMs;
   }
 
-  workerUp(): void {
-    this.#isDown = false;
+  /** A worker has started. @param isOtherRun in another run of the machine, as far as it can tell */
+  workerUp(isOtherRun: boolean): void {
+    if (isOtherRun) this.#unnoticed.push(...this.#jumps);
+    this.#jumps = [];
   }
 
-  /**
-   * Returns by how much the clock was set without being noticed, in ms; what was done since then
-   * has the time before, too.
-   */
-  workerDown(): number {
-    this.#isDown = true;
+  workerDown(): void {
     const atMs = this.#nowMs();
-    const last = this.#last;
-    this.#last = null;
-    if (last === null || atMs - last.atMs > this.#everyMs + 1000) return 0;
-    this.#unnoticed.push({ ...last, atMs });
-    return last.deltaMs;
+    this.#jumps = this.#jumps
+      .filter((jump) => atMs - jump.atMs <= this.#everyMs + 1000)
+      .map(({ deltaMs }) => ({ atMs, deltaMs }));
   }
 
   jumped(deltaMs: number): void {
-    const jump = { atMs: this.#nowMs(), deltaMs };
-    if (this.#isDown) this.#unnoticed.push(jump);
-    else this.#last = jump;
+    this.#jumps.push({ atMs: this.#nowMs(), deltaMs });
   }
 
   /** By how much what was done at that time looks older than it is, in ms. */

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { lookedUpAs, type LookedUp } from '../../src/core/order/purchase.ts';
 import type { AttemptClose } from '../../src/buying/commit-sql.ts';
+import { timeOf } from './exposure-watch.ts';
 import type { OpenAttempt } from '../../src/buying/queue/claim-sql.ts';
 import type { Invariant } from './invariants.ts';
 
@@ -81,7 +82,7 @@ export class EvidenceWatch {
   /** How many calls of each entry left and ended without a clear answer. */
   readonly #unclear = new Map<number, number>();
   /** The first and the last 429 of a row of them, by the key and the run of the worker. */
-  readonly #rateLimited = new Map<string, { firstMono: number; lastMono: number }>();
+  readonly #rateLimited = new Map<string, { firstMs: number; lastMs: number }>();
   /** Entries that a trusted lookup did not find since they were sent. */
   readonly #absent = new Set<number>();
   /**
@@ -137,7 +138,7 @@ export class EvidenceWatch {
   /**
    * A key that gets 429s within its limits for longer than a window is used by somebody else, too.
    */
-  #checkKey({ attemptId, nowMono }: AttemptClose, database: Database): void {
+  #checkKey({ attemptId, steadyMs }: AttemptClose, database: Database): void {
     const found = database
       .prepare<[number], { key: string; run: number; since: number | null }>(
         `SELECT a.key_name AS key, a.incarnation_id AS run, k.used_elsewhere_since_ms AS since
@@ -147,13 +148,13 @@ export class EvidenceWatch {
     if (found === undefined) return;
     const name = `${found.key} ${found.run}`;
     const before = this.#rateLimited.get(name);
-    const isNext = before !== undefined && nowMono - before.lastMono <= rememberedMs;
-    const firstMono = isNext ? before.firstMono : nowMono;
-    this.#rateLimited.set(name, { firstMono, lastMono: nowMono });
-    if (nowMono - firstMono >= windowMs && found.since === null)
+    const isNext = before !== undefined && steadyMs - before.lastMs <= rememberedMs;
+    const firstMs = isNext ? before.firstMs : steadyMs;
+    this.#rateLimited.set(name, { firstMs, lastMs: steadyMs });
+    if (steadyMs - firstMs >= windowMs && found.since === null)
       this.#violate(
         'I14',
-        `the key ${found.key} got 429s for ${Math.round((nowMono - firstMono) / 1000)} s`,
+        `the key ${found.key} got 429s for ${Math.round((steadyMs - firstMs) / 1000)} s`,
       );
   }
 
@@ -213,16 +214,16 @@ export class EvidenceWatch {
    * An order that a key of another account sent is looked up next, with that key, before many new
    * orders are sent.
    */
-  #checkSenders({ attemptId, openedAtMs }: OpenAttempt, database: Database): void {
+  #checkSenders({ attemptId }: OpenAttempt, database: Database): void {
     const left = database
       .prepare<[number, number], { reference: string; scope: string; step: string }>(
         `SELECT e.reference, p.scope, e.next_step AS step FROM pauses p JOIN attempts a ON 'key:' || a.key_name = p.scope
            JOIN entries e ON e.id = a.entry_id
-         WHERE p.reason = 'key_of_other_account' AND e.state = 'unknown' AND e.iccid IS NULL AND e.due_at_ms <= ?
+         WHERE p.reason = 'key_of_other_account' AND e.state = 'unknown' AND e.iccid IS NULL AND e.due_steady <= ?
            AND a.key_name <> (SELECT key_name FROM attempts WHERE id = ?)
            AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit')`,
       )
-      .all(openedAtMs, attemptId);
+      .all(timeOf(database).steadyMs, attemptId);
     const waited = left.map(
       ({ reference }) => [reference, (this.#sentBefore.get(reference) ?? 0) + 1] as const,
     );
@@ -238,7 +239,7 @@ export class EvidenceWatch {
       );
   }
 
-  #checkTrial({ trialOf, entry, openedAtMs, purpose }: OpenAttempt, database: Database): void {
+  #checkTrial({ trialOf, entry, purpose }: OpenAttempt, database: Database): void {
     if (trialOf.length === 0) return;
     for (const pause of pausesOf(database).filter(({ scope }) => trialOf.includes(scope))) {
       if (pause.scope === 'account' && pause.probes < probesBeforeTrial)
@@ -246,14 +247,14 @@ export class EvidenceWatch {
           'I37',
           `${entry.reference} is the trial of the account after ${pause.probes} probes`,
         );
-      const isDue = pause.probeAtMs !== null && pause.probeAtMs <= openedAtMs;
+      const isDue = pause.probeAtMs !== null && pause.probeAtMs <= timeOf(database).steadyMs;
       if (
         pause.scope.startsWith('balance:') &&
         isDue &&
         purpose === 'submit' &&
         !entry.outcomeUnknown
       )
-        this.#checkChoice(entry, pause, openedAtMs, database);
+        this.#checkChoice(entry, pause, database);
     }
   }
 
@@ -261,7 +262,6 @@ export class EvidenceWatch {
   #checkChoice(
     entry: OpenAttempt['entry'],
     { scope, probes }: WatchedPause,
-    openedAtMs: number,
     database: Database,
   ): void {
     const { reference, state } = entry;
@@ -271,7 +271,7 @@ export class EvidenceWatch {
     const better = database
       .prepare<[Readonly<Record<string, string | number>>], string>(choicesSql)
       .pluck()
-      .get({ reference, wanted, currency: scope.slice('balance:'.length), openedAtMs });
+      .get({ reference, wanted, currency: scope.slice('balance:'.length), ...timeOf(database) });
     if (better !== undefined)
       this.#violate(
         'I37',
@@ -289,12 +289,12 @@ export class EvidenceWatch {
 const choicesSql = `
   SELECT e.reference FROM entries e
   WHERE e.currency = :currency AND e.iccid IS NULL AND e.not_after_ms IS NULL AND e.rules NOT LIKE '%fallback_currency%'
-    AND e.state = :wanted AND e.due_at_ms <= :openedAtMs AND e.updated_at_ms < :openedAtMs
+    AND e.state = :wanted AND e.due_steady <= :steadyMs AND e.updated_at_ms < :wallMs
     AND NOT EXISTS (SELECT 1 FROM entries h WHERE h.lane = e.lane AND h.state = 'waiting')
     -- The one that is sent waited in its own lane.
     AND e.lane <> (SELECT lane FROM entries WHERE reference = :reference)
     AND NOT EXISTS (SELECT 1 FROM entries h WHERE h.lane = e.lane AND h.state = e.state AND h.id <> e.id
-      AND (h.due_at_ms, h.id) < (e.due_at_ms, e.id))
+      AND (h.due_steady, h.id) < (e.due_steady, e.id))
     AND NOT EXISTS (SELECT 1 FROM entries o WHERE o.state IN ('sending', 'unknown') AND o.reference <> :reference)
     AND 2 > (SELECT count(*) FROM entries o WHERE (o.operation = 'gift_card_order') = (e.operation = 'gift_card_order')
       AND o.state IN ('sending', 'unknown', 'placed', 'needs_review') AND o.reference <> :reference)
@@ -304,7 +304,7 @@ const choicesSql = `
 function pausesOf(database: Database): readonly WatchedPause[] {
   return database
     .prepare<[], WatchedPause>(
-      `SELECT scope, reason, since_ms AS sinceMs, probe_at_ms AS probeAtMs, probes FROM pauses WHERE opened_by = 'worker'`,
+      `SELECT scope, reason, since_ms AS sinceMs, probe_steady AS probeAtMs, probes FROM pauses WHERE opened_by = 'worker'`,
     )
     .all();
 }

@@ -45,7 +45,6 @@ export class ExposureWatch {
   /** References on which a person has acted: these are not counted. */
   readonly #isTouched: (reference: string) => boolean;
   /** What the wall clock shows; null where it was set in this run. */
-  readonly #wallMs: () => number | null;
   readonly #accepted = new Set<string>();
   readonly #delivered = new Set<string>();
 
@@ -55,13 +54,11 @@ export class ExposureWatch {
     /** The most calls that the worker may make at a time in this run. */
     mostCalls: () => number;
     isTouched: (reference: string) => boolean;
-    wallMs: () => number | null;
   }) {
     this.#violate = options.violate;
     this.#totalLimit = options.totalLimit;
     this.#mostCalls = options.mostCalls;
     this.#isTouched = options.isTouched;
-    this.#wallMs = options.wallMs;
   }
 
   /** The API has accepted an order of this product. */
@@ -88,13 +85,13 @@ export class ExposureWatch {
   ): void {
     const paused = database
       .prepare<[], TriedPause>(
-        `SELECT scope, probe_at_ms AS probeAtMs FROM pauses
+        `SELECT scope, probe_steady AS probeAtMs FROM pauses
          WHERE opened_by = 'worker' AND reason <> 'connector_unproven' AND scope <> 'account' AND scope NOT LIKE 'key:%'`,
       )
       .all();
     const own = scopesOf({ ...entry, product: entry.variant ?? entry.plan });
     const hasFallback = entry.rules.fallback_currency !== undefined;
-    const nowMs = this.#wallMs();
+    const { steadyMs } = timeOf(database);
     for (const { scope, probeAtMs } of paused) {
       const isBalance = scope.startsWith('balance:');
       if (!own.includes(scope) || (hasFallback && isBalance)) continue;
@@ -108,23 +105,24 @@ export class ExposureWatch {
           'I37',
           `${entry.reference} was sent in ${scope}, which is paused, beside ${others.length} others`,
         );
-      if (nowMs !== null && (probeAtMs ?? Number.POSITIVE_INFINITY) > nowMs + 5)
+      if ((probeAtMs ?? Number.POSITIVE_INFINITY) > steadyMs + 5)
         this.#violate('I37', `${entry.reference} was sent in ${scope}, which is paused`);
     }
   }
 
   /** Beside an order that was due before, lookups have a third of the calls. */
-  #checkShareOfLookups(openedAtMs: number, database: Database): void {
+  #checkShareOfLookups(database: Database): void {
     const share = Math.max(1, Math.floor(this.#mostCalls() / 3));
     const sql = `SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL AND purpose = 'lookup'`;
     const lookups = database.prepare<[], number>(sql).pluck().get() ?? 0;
-    if (lookups <= share || this.#wallMs() === null) return;
+    if (lookups <= share) return;
+    const { steadyMs, wallMs } = timeOf(database);
     const due = database
       .prepare<[number, number], string>(
-        `SELECT reference FROM entries WHERE state IN ('pending', 'waiting') AND due_at_ms < ? AND updated_at_ms < ?`,
+        `SELECT reference FROM entries WHERE state IN ('pending', 'waiting') AND due_steady < ? AND updated_at_ms < ?`,
       )
       .pluck()
-      .get(openedAtMs - knownMs, openedAtMs - knownMs);
+      .get(steadyMs - knownMs, wallMs - knownMs);
     if (due !== undefined)
       this.#violate(
         'I40',
@@ -133,8 +131,8 @@ export class ExposureWatch {
   }
 
   /** A call for this entry begins: its attempt is on disk. */
-  opened({ entry, purpose, openedAtMs }: OpenAttempt, database: Database): void {
-    if (purpose === 'lookup') this.#checkShareOfLookups(openedAtMs, database);
+  opened({ entry, purpose }: OpenAttempt, database: Database): void {
+    if (purpose === 'lookup') this.#checkShareOfLookups(database);
     if (purpose !== 'submit' || entry.outcomeUnknown) return;
     const open = database
       .prepare<[], OpenEntry>(
@@ -208,4 +206,14 @@ function scopesOf(entry: Pick<OpenEntry, 'operation' | 'product' | 'currency'>):
     `balance:${entry.currency}`,
     ...(entry.product === null ? [] : [`${isGiftCard ? 'variant' : 'plan'}:${entry.product}`]),
   ];
+}
+
+/** What the clocks showed when the last attempt was opened. */
+export function timeOf(database: Database): { steadyMs: number; wallMs: number } {
+  const mark = database
+    .prepare<[], { steadyMs: number; wallMs: number }>(
+      'SELECT steady_ms AS steadyMs, steady_ms + ahead_ms AS wallMs FROM steady_time',
+    )
+    .get();
+  return mark ?? { steadyMs: 0, wallMs: 0 };
 }

@@ -40,10 +40,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
     name: 'a file that a crash interrupted is not read again',
     file: claim,
     changes: [
-      [
-        '    for (const file of unknown) this.#unfinished.set(file.id, { file, dueMono: 0 });\n',
-        '',
-      ],
+      ['    for (const file of unknown) this.#unfinished.set(file.id, { file, dueMs: 0 });\n', ''],
     ],
   },
   {

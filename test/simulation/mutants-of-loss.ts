@@ -66,7 +66,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'an older copy calls the API at once',
     file: 'app/older-copy.ts',
-    changes: [['const probeAtMs = nowMs + waitMs;', 'const probeAtMs = nowMs;']],
+    changes: [['clock.steadyMs() + waitMs;', 'clock.steadyMs();']],
   },
   {
     name: 'an older copy believes what it knew of unknown outcomes',

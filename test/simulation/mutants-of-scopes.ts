@@ -243,7 +243,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
 
 const units = 'core/answers/units.ts';
 const settlement = 'buying/decision/settlement.ts';
-const times = 'store/time/stored-times.ts';
+const clock = 'ops/system-clock.ts';
 
 /** Bugs of delivered units, and of clocks that are set. */
 export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
@@ -279,29 +279,43 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
     changes: [["different < shown ? 'repeated'", "different < 0 ? 'repeated'"]],
   },
   {
-    name: 'due times do not follow the wall clock',
-    file: times,
-    changes: [['stepMs === 0 ? [] : moveTimes', 'stepMs !== 0 ? [] : moveTimes']],
+    name: 'steady time goes back at a restart',
+    file: clock,
+    changes: [['isSameRun ? last.machineMs : machineMs', 'machineMs']],
   },
   {
-    name: 'the times of pauses do not follow the wall clock',
-    file: times,
-    changes: [["{ table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },", '']],
+    name: 'steady time counts the time in which the machine was off',
+    file: clock,
+    changes: [
+      ['last.steadyMs - (isSameRun', 'last.steadyMs + (wallMs - last.wallMs) - (isSameRun'],
+    ],
   },
   {
-    name: 'new entries wait until the wall clock is where it was',
-    file: times,
+    name: 'steady time begins anew with each start of the machine',
+    file: clock,
     changes: [
       [
-        'e.lane = found.lane AND e.due_at_ms > :nowMs)`',
-        'e.lane = found.lane AND e.due_at_ms > :nowMs + 1e15)`',
+        'this.#aheadMs = last.steadyMs - (isSameRun ? last.machineMs : machineMs);',
+        'this.#aheadMs = isSameRun ? last.steadyMs - last.machineMs : 0;',
       ],
     ],
   },
   {
-    name: 'a step of the wall clock between two runs is not noticed',
-    file: 'app/clock-follower.ts',
-    changes: [['behindMs >= smallestStepMs ? -behindMs : 0', '0']],
+    name: 'the mark of steady time is not written',
+    file: 'store/sqlite/steady-time.ts',
+    changes: [['if (mark !== null) write', 'if (mark === null) write']],
+  },
+  {
+    name: 'due times follow the wall clock',
+    file: clock,
+    changes: [
+      ['return this.#machine.steadyMs() + this.#aheadMs;', 'return this.#machine.wallMs();'],
+    ],
+  },
+  {
+    name: 'a reference does not age while the machine is off',
+    file: 'store/sqlite/steady-time.ts',
+    changes: [['if (offMs > 0) for', 'if (offMs < 0) for']],
   },
   {
     name: 'an open order is looked up with a key of any account',

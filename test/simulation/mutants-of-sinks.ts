@@ -138,21 +138,13 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'the pause of a sink does not end',
     file: pause,
-    changes: [
-      [
-        'store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: forMs >= outageMs })',
-        'Promise.resolve()',
-      ],
-    ],
+    changes: [['store.results.resumeSink(sink, forMs >= outageMs)', 'Promise.resolve()']],
   },
   {
     name: 'a paused sink is not tried again',
     file: 'ops/breaker.ts',
     changes: [
-      [
-        'this.#sinceMono === null ? 0 : this.#trialAtMono);',
-        'this.#sinceMono === null ? 0 : 9e15);',
-      ],
+      ['this.#sinceMs === null ? 0 : this.#trialAtMs);', 'this.#sinceMs === null ? 0 : 9e15);'],
     ],
   },
   {
@@ -177,8 +169,8 @@ export const mutantsOfSinks: readonly Mutant[] = [
     file: loop,
     changes: [
       [
-        'sink.name, nowMs, limit, this.#taken, isProbing)',
-        'sink.name, nowMs, limit, new Set(), isProbing)',
+        'sink.name, steadyMs, limit, this.#taken, isProbing)',
+        'sink.name, steadyMs, limit, new Set(), isProbing)',
       ],
     ],
   },

@@ -220,7 +220,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the budget follows the wall clock',
     file: gate,
-    changes: [['this.#clock.monoMs()', 'this.#clock.wallMs()']],
+    changes: [['this.#clock.steadyMs()', 'this.#clock.wallMs()']],
   },
   {
     name: 'spending calls are not counted as orders',
@@ -241,8 +241,8 @@ export const mutants: readonly Mutant[] = [
     file: run,
     changes: [
       [
-        'const settledMono = slotSettledMono(this.#deps, outcome);',
-        'const settledMono = outcome.sent ? end.started : null;',
+        'const settledMs = slotSettledMs(this.#deps, outcome);',
+        'const settledMs = outcome.sent ? end.started : null;',
       ],
     ],
   },
@@ -266,8 +266,8 @@ export const mutants: readonly Mutant[] = [
     file: gate,
     changes: [
       [
-        'return this.#clock.monoMs() + this.#limits.transitMs;',
-        'return this.#clock.monoMs() - this.#limits.windowMs;',
+        'return this.#clock.steadyMs() + this.#limits.transitMs;',
+        'return this.#clock.steadyMs() - this.#limits.windowMs;',
       ],
     ],
   },
@@ -294,7 +294,7 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       [
-        'await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs, countsTry });',
+        'await store.results.failDelivery({ ...failed, retryAtMs: clock.steadyMs() + delayMs, countsTry });',
         'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });',
       ],
     ],

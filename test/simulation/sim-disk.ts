@@ -140,6 +140,7 @@ export class SimDisk {
     return [
       `INSERT INTO meta (name, value) VALUES ('${emptying}', 'yes')`,
       ...childrenFirst(database).map((name) => `DELETE FROM ${name}`),
+      'INSERT INTO steady_time (id, steady_ms, ahead_ms, machine_ms) VALUES (1, 0, 0, 0)',
       `INSERT INTO ${words} (${words}) VALUES ('delete-all')`,
       `DELETE FROM meta WHERE name NOT IN (${stamps.map((name) => `'${name}'`).join(', ')})`,
     ];
@@ -229,14 +230,14 @@ export class SimDisk {
   describeOpen(): string {
     const entries = this.connection
       .prepare<[], string>(
-        `SELECT reference || ' ' || state || ' ' || next_step || ', due at ' || due_at_ms FROM entries
+        `SELECT reference || ' ' || state || ' ' || next_step || ', due at ' || due_steady FROM entries
          WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed', 'held') ORDER BY id LIMIT 3`,
       )
       .pluck()
       .all();
     const deliveries = this.connection
       .prepare<[], string>(
-        `SELECT 'result of request ' || request_id || ' for ' || sink || ', due at ' || due_at_ms || ', ' || coalesce(last_error, '')
+        `SELECT 'result of request ' || request_id || ' for ' || sink || ', due at ' || due_steady || ', ' || coalesce(last_error, '')
          FROM deliveries WHERE done_version < due_version AND given_up_at_ms IS NULL LIMIT 3`,
       )
       .pluck()

@@ -135,7 +135,7 @@ export class SimOperator {
   /** Resumes all scopes that only a person can resume, and releases all held entries. */
   resumeAll(worker: SimWorker): void {
     const scopes = this.#disk.connection
-      .prepare<[], string>('SELECT scope FROM pauses WHERE probe_at_ms IS NULL ORDER BY scope')
+      .prepare<[], string>('SELECT scope FROM pauses WHERE probe_steady IS NULL ORDER BY scope')
       .pluck()
       .all();
     for (const scope of scopes) if (worker.ready) this.#scope(worker, 'resume', scope);

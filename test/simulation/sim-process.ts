@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/core/clock.ts';
+import type { MachineClock } from '../../src/core/clock.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /**
@@ -22,7 +22,7 @@ function never<T>(): Promise<T> {
  * through `port`, and the world can kill the process before or after any port call. A dead process
  * has no effect any more.
  */
-export class SimProcess implements Clock {
+export class SimProcess implements MachineClock {
   readonly number: number;
   readonly #time: VirtualTime;
   readonly #clocks: MachineClocks;
@@ -76,7 +76,7 @@ export class SimProcess implements Clock {
     return Math.floor(this.#clocks.wallOffsetMs + this.#time.nowMs);
   }
 
-  monoMs(): number {
+  steadyMs(): number {
     return this.#time.nowMs - this.#clocks.bootedAtMs;
   }
 

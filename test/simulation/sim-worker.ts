@@ -3,11 +3,11 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
 import { performInWorker } from '../../src/admin/perform-command.ts';
 import type { StoreCommand } from '../../src/core/operator/operator-command.ts';
-import { ClockFollower } from '../../src/app/clock-follower.ts';
 import { noticeOlderCopy } from '../../src/app/older-copy.ts';
 import type { ProgressKeeper, ProgressPort } from '../../src/app/progress-file.ts';
 import { usualTries } from '../../src/buying/decision/settlement.ts';
-import { ContinuousClock } from '../../src/ops/system-clock.ts';
+import { Loop } from '../../src/ops/loop.ts';
+import { SteadyClock } from '../../src/ops/system-clock.ts';
 import type { FileSink, Sink } from '../../src/results/delivery-loop.ts';
 import { WriteBack } from '../../src/results/write-back.ts';
 import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/accept-batch.ts';
@@ -51,6 +51,9 @@ export const usualSettings: WorkerSettings = {
   lookup: true,
 };
 
+/** How often the worker writes its steady time, in ms. */
+export const markEveryMs = 10_000;
+
 export interface SinkDeps {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -79,14 +82,13 @@ export class SimWorker {
     store: Store;
     dispatcher: Dispatcher;
     deliveries: WriteBack;
-    follower: ClockFollower;
+    time: Loop;
     gate: BudgetGate;
     intake: IntakeParts | null;
     progress: ProgressKeeper | null;
   } | null = null;
 
-  /** The worker's own clock: it follows the machine's after a step, as intake does. */
-  #clock: ContinuousClock | null = null;
+  #clock: SteadyClock | null = null;
   #stopping = false;
 
   constructor(process: SimProcess, world: WorkerWorld) {
@@ -98,13 +100,16 @@ export class SimWorker {
   async start(): Promise<void> {
     const { settings, random, logger } = this.#world;
     const process = this.#process;
-    const clock = new ContinuousClock(process);
+    const clock = new SteadyClock(process);
     this.#clock = clock;
     const store = await this.#world.openStore(process);
     const { maxIdleDelayMs } = settings;
-    const onStep = () => dispatcher.pausesChanged();
-    const follower = new ClockFollower({ store, clock, logger, onStep, everyMs: maxIdleDelayMs });
-    await follower.catchUp();
+    await store.continueTime(clock);
+    const writeTime = async (): Promise<number> => {
+      await store.writeTime();
+      return markEveryMs;
+    };
+    const time = new Loop({ clock, round: writeTime, endsWithRound: true });
     const outbox = {
       config: { wholesale: { limits: settings.limits }, submit: settings },
       clock,
@@ -116,7 +121,6 @@ export class SimWorker {
       file === null ? null : (await noticeOlderCopy(outbox, { store, file })).progress;
     progress?.start();
     const incarnationId = await store.beginIncarnation({
-      bootId: clock.bootId ?? null,
       version: '0',
       nowMs: clock.wallMs(),
     });
@@ -126,7 +130,7 @@ export class SimWorker {
       timeouts: { responseMs, totalMs },
       ...(settings.lookup ? {} : { wire: { lookup: { gift_card: 'off', esim: 'off' } } }),
       network: this.#world.networkOf(process),
-      answerTimes: { monoMs: () => clock.monoMs(), onAnswer: () => undefined },
+      answerTimes: { steadyMs: () => clock.steadyMs(), onAnswer: () => undefined },
     });
     const sinks = this.#world.sinksOf(process, { clock, logger, store });
     // The jitter of probes changes no order of events: it takes nothing from the numbers of the
@@ -171,11 +175,10 @@ export class SimWorker {
         maxIdleDelayMs,
       },
     );
-    for (const failed of [dispatcher.failed, deliveries.failed, follower.loop.failed])
-      this.#report(failed);
+    for (const failed of [dispatcher.failed, deliveries.failed, time.failed]) this.#report(failed);
     await deliveries.start();
     await dispatcher.start();
-    follower.loop.start();
+    time.start();
     const onAccepted = (): void => {
       dispatcher.notify();
       deliveries.notify();
@@ -183,7 +186,7 @@ export class SimWorker {
     const starting = this.#world.startIntake(process, { store, clock, logger, onAccepted });
     const intake = starting === null ? null : await starting;
     for (const failed of intake?.failed ?? []) this.#report(failed);
-    this.#parts = { store, dispatcher, deliveries, follower, gate, intake, progress };
+    this.#parts = { store, dispatcher, deliveries, time, gate, intake, progress };
   }
 
   #report(failed: Promise<never>): void {
@@ -199,11 +202,6 @@ export class SimWorker {
 
   get store(): Store | null {
     return this.#parts?.store ?? null;
-  }
-
-  /** The time by the worker's own clock. */
-  get wallMs(): number {
-    return (this.#clock ?? this.#process).wallMs();
   }
 
   /** Accepts a batch as intake does. Returning is the acknowledgement. */
@@ -264,7 +262,7 @@ export class SimWorker {
     if (parts === null) return;
     this.#stopping = true;
     await parts.intake?.stop();
-    await parts.follower.loop.stop();
+    await parts.time.stop();
     await parts.dispatcher.stop();
     await parts.deliveries.stop();
     await parts.progress?.stop();

@@ -47,8 +47,8 @@ const reads = new Set([
   'buying.lookups.proven',
   'buying.lookups.boughtReference',
   'buying.recentVerdicts',
-  'times.lastSeenMs',
-  'times.recordSeen',
+  'continueTime',
+  'writeTime',
   'progress',
   'buying.hasAccepted',
   'intake.files.find',
@@ -143,7 +143,6 @@ export class StoreWatch {
     /** Orders came in, perhaps once more: then their results are due again. */
     onIntake: () => void;
     touched: ReadonlySet<string>;
-    wallMs: () => number | null;
     faultOf: (process: SimProcess, name: string) => SqliteFault | null;
     onFault: (process: SimProcess, name: string) => void;
   }) {
@@ -165,7 +164,6 @@ export class StoreWatch {
       isTouched: (it) => touched.has(it),
       totalLimit: unknownLimit,
       mostCalls: options.mostCalls,
-      wallMs: options.wallMs,
     });
     this.#evidence = new EvidenceWatch({ violate, isTouched: (it) => touched.has(it) });
     this.#faultOf = options.faultOf;

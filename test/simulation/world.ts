@@ -27,7 +27,7 @@ import { checkSinks } from './oracle-sinks.ts';
 import type { CrashKind, SimDisk } from './sim-disk.ts';
 import { SimNetwork, type WireCall } from './sim-network.ts';
 import { SimProcess, type MachineClocks } from './sim-process.ts';
-import { SimWorker } from './sim-worker.ts';
+import { markEveryMs, SimWorker } from './sim-worker.ts';
 import { StoreWatch } from './store-watch.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime, wallStartMs } from './virtual-time.ts';
@@ -96,6 +96,8 @@ export class World {
   readonly #diskErrors: DiskErrors;
   readonly #reloads: Reloads;
   readonly clockJumps: ClockJumps;
+  /** The run of the machine in which a worker started last. */
+  #lastBootId: string | undefined;
   readonly #liveness: Liveness;
   readonly operator: SimOperator;
   readonly intake: SimIntake | null;
@@ -136,7 +138,7 @@ export class World {
       wallOffsetMs: wallStartMs,
     };
     this.account = new SimAccount(plan.account);
-    this.clockJumps = new ClockJumps(nowMs, plan.settings.maxIdleDelayMs);
+    this.clockJumps = new ClockJumps(nowMs, markEveryMs);
     this.#liveness = new Liveness(plan, nowMs, this.clockJumps);
     this.results = new ResultsDisk(random.fork(), () => undefined);
     const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) =>
@@ -221,8 +223,6 @@ export class World {
       onIntake: () => {
         this.lastIntakeMs = this.time.nowMs;
       },
-      wallMs: () =>
-        plan.wallJumps.length > 0 ? null : this.#clocks.wallOffsetMs + this.time.nowMs,
       onFulfilled: (operation, product) => this.#liveness.fulfilled(operation, product),
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;
@@ -325,7 +325,7 @@ export class World {
 
   #workerDown(): void {
     this.#liveness.workerDown();
-    if (this.clockJumps.workerDown() > 0) this.wire.calls.clockSetForward();
+    this.clockJumps.workerDown();
   }
 
   #onResumed(scope: string): void {
@@ -473,8 +473,7 @@ export class World {
   /** A result that is written again has the same bytes. */
   async #rewriteResults(): Promise<void> {
     const before = this.results.contents();
-    // A step of the clock may not be followed yet.
-    const nowMs = this.#worker?.wallMs ?? 0;
+    const nowMs = Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs);
     await this.#worker?.store?.operator.redeliver({
       which: {},
       afterId: 0,
@@ -545,7 +544,9 @@ export class World {
       () => {
         this.#storeWatch.changed = true;
         this.#liveness.workerUp();
-        this.clockJumps.workerUp();
+        const { bootId } = this.#clocks;
+        this.clockJumps.workerUp(bootId === undefined || bootId !== this.#lastBootId);
+        this.#lastBootId = bootId;
         this.#reloads.started(settings);
         this.shop.offer();
       },

@@ -8,7 +8,6 @@ const toSendAgain: Settlement = {
   ...nothing,
   nextStep: 'send',
   inFlightWindowEndMs: null,
-  inFlightWindowMs: null,
 };
 
 const onHold = { status: 'on-hold' };

@@ -46,8 +46,7 @@ export class HistoryOutbox {
     this.outbox = outbox;
     const clock: Clock = {
       wallMs: () => this.nowMs,
-      monoMs: () => 0,
-      bootId: 'boot',
+      steadyMs: () => 0,
       sleep: () => Promise.resolve(),
     };
     const intake = new StorefrontIntake({

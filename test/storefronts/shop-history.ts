@@ -227,8 +227,7 @@ class History {
         actor: 'test',
         reason: 'for the test',
         nowMs: this.#place.nowMs,
-        nowMono: 1000,
-        bootId: 'boot',
+        steadyMs: 1000,
         referenceExpiryMs: 86_400_000,
         lookupFamilies: [],
       });

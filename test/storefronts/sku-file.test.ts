@@ -12,8 +12,7 @@ let path: string;
 let aheadMs = 0;
 const clock = {
   wallMs: () => Date.now() + aheadMs,
-  monoMs: () => performance.now() + aheadMs,
-  bootId: 'boot',
+  steadyMs: () => performance.now() + aheadMs,
   sleep: async () => undefined,
 };
 beforeEach(() => {

@@ -220,7 +220,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       const shops = await start('review');
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
       await stepsOf(shops.outbox.store).closeAttempt(
-        close(await shops.outbox.opened({ nowMs: Date.now() }), nothing),
+        close(await shops.outbox.opened({ nowMs: Date.now() - 3_600_000 }), nothing),
       );
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
       expect([shops.bought(), shops.flagged()]).toEqual([

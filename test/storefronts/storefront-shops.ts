@@ -65,8 +65,8 @@ type Taken = Awaited<ReturnType<ShopHandler['take']>>;
 export class MovableClock extends SystemClock {
   #aheadMs = 0;
 
-  override monoMs(): number {
-    return super.monoMs() + this.#aheadMs;
+  override steadyMs(): number {
+    return super.steadyMs() + this.#aheadMs;
   }
 
   useSkus(skuFile: string, skus: string): void {
@@ -195,8 +195,7 @@ export async function actOn(
     actor: 'test',
     reason: 'for the test',
     nowMs: Date.now(),
-    nowMono: 1000,
-    bootId: 'boot',
+    steadyMs: 1000,
     referenceExpiryMs: 86_400_000,
     lookupFamilies: ['gift_card', 'esim'],
   });

@@ -17,7 +17,7 @@ export class HandClock implements Clock {
     return this.aheadMs + this.now;
   }
 
-  monoMs(): number {
+  steadyMs(): number {
     return this.now;
   }
 

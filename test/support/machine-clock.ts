@@ -1,14 +1,14 @@
 import type { Clock } from '../../src/core/clock.ts';
 
 interface Sleeper {
-  readonly untilMono: number;
+  readonly untilMs: number;
   readonly wake: () => void;
 }
 
 /** A machine whose time the test lets pass, and whose wall clock the test sets. */
 export class MachineClock implements Clock {
   readonly bootId = 'virtual';
-  #monoMs = 0;
+  #steadyMs = 0;
   #aheadMs: number;
   readonly #sleepers = new Set<Sleeper>();
   #onSleep: () => void = () => undefined;
@@ -18,11 +18,11 @@ export class MachineClock implements Clock {
   }
 
   wallMs(): number {
-    return this.#aheadMs + this.#monoMs;
+    return this.#aheadMs + this.#steadyMs;
   }
 
-  monoMs(): number {
-    return this.#monoMs;
+  steadyMs(): number {
+    return this.#steadyMs;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -33,7 +33,7 @@ export class MachineClock implements Clock {
         signal?.removeEventListener('abort', wake);
         resolve();
       };
-      const sleeper = { untilMono: this.#monoMs + ms, wake };
+      const sleeper = { untilMs: this.#steadyMs + ms, wake };
       this.#sleepers.add(sleeper);
       signal?.addEventListener('abort', wake, { once: true });
       this.#onSleep();
@@ -47,8 +47,8 @@ export class MachineClock implements Clock {
 
   /** Lets time pass at once: whoever sleeps until then wakes up. */
   pass(ms: number): void {
-    this.#monoMs += ms;
-    for (const sleeper of this.#sleepers) if (sleeper.untilMono <= this.#monoMs) sleeper.wake();
+    this.#steadyMs += ms;
+    for (const sleeper of this.#sleepers) if (sleeper.untilMs <= this.#steadyMs) sleeper.wake();
   }
 
   /**
@@ -60,17 +60,17 @@ export class MachineClock implements Clock {
     limitMs: number,
     stepMs: number | 'next' = 1000,
   ): Promise<number> {
-    const startMono = this.#monoMs;
+    const startMs = this.#steadyMs;
     for (;;) {
       await this.#allAsleep();
-      const leftMs = limitMs - (this.#monoMs - startMono);
-      if (isDone() || leftMs <= 0) return this.#monoMs - startMono;
+      const leftMs = limitMs - (this.#steadyMs - startMs);
+      if (isDone() || leftMs <= 0) return this.#steadyMs - startMs;
       this.pass(stepMs === 'next' ? Math.ceil(Math.min(leftMs, this.#nextInMs())) : stepMs);
     }
   }
 
   #nextInMs(): number {
-    return Math.min(...[...this.#sleepers].map(({ untilMono }) => untilMono - this.#monoMs));
+    return Math.min(...[...this.#sleepers].map(({ untilMs }) => untilMs - this.#steadyMs));
   }
 
   /** Resolves when a whole turn of the event loop has passed in which nobody began to sleep. */

@@ -16,7 +16,7 @@ export function addSealedEntries(path: string, count: number, key: SealKey): voi
      VALUES (?, '1', 'gift_card_order', 'steam-usd-5', 1, 'USD', '{}', '', 1)`,
   );
   const insertEntry = database.prepare(
-    `INSERT INTO entries (reference, line_id, operation, variant, quantity, currency, state, lane, due_at_ms, created_at_ms,
+    `INSERT INTO entries (reference, line_id, operation, variant, quantity, currency, state, lane, due_steady, created_at_ms,
        updated_at_ms, settled_at_ms, order_number, outcome_row, units, unit_count, sealed_by)
      VALUES (:reference, :lineId, 'gift_card_order', 'steam-usd-5', 1, 'USD', 'fulfilled', 'old', 1, 1, 1, 1, 'GC-1', 'accepted',
        :units, :unitCount, :sealedBy)`,

@@ -21,12 +21,12 @@ export function samplesOf(text: string): ReadonlyMap<string, number> {
 export async function measuredOutbox(changes: Partial<GaugeSources> = {}) {
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());
-  const time = { monoMs: 0 };
+  const time = { steadyMs: 0 };
   const metrics = new WorkerMetrics({
     version: '1.2.3',
     node: 'v24',
     sources: () => ['shop1', 'folder'],
-    clock: { monoMs: () => time.monoMs },
+    clock: { steadyMs: () => time.steadyMs },
   });
   metrics.events.knowSinks(['folder']);
   const limit = { used: 3, capacity: 20, freeInMs: 1500 };

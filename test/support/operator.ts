@@ -165,9 +165,7 @@ export function act(
     actor: 'cli:anna',
     reason: 'asked by the shop',
     nowMs,
-    // Another boot of the machine than that of the attempts.
-    nowMono: 0,
-    bootId: 'later boot',
+    steadyMs: changes.nowMs ?? nowMs,
     referenceExpiryMs,
     lookupFamilies: ['gift_card', 'esim'],
     ...changes,

@@ -43,7 +43,6 @@ export class Outbox {
   ): Promise<Outbox> {
     const outbox = new Outbox(sinks, minFreeBytes);
     outbox.incarnationId = await outbox.store.beginIncarnation({
-      bootId: 'boot',
       version: '0',
       nowMs: 1,
     });
@@ -79,14 +78,19 @@ export class Outbox {
     return this.store.intake.acceptBatch({ nowMs, fileId, lines, rejections: [] });
   }
 
+  /** Both clocks show this time from now on. */
+  setTime(nowMs: number): void {
+    const time = () => nowMs;
+    this.store.outbox.clock = { wallMs: time, steadyMs: time, mark: () => null };
+  }
+
   claim(changes: Partial<AttemptClaim> = {}): AttemptClaim {
     return {
       step: 'send',
       keyName: 'main',
       incarnationId: this.incarnationId,
       nowMs: 2000,
-      nowMono: 500,
-      bootId: 'boot',
+      steadyMs: changes.nowMs ?? 2000,
       maxUnknownOutcomes: 1000,
       trials: [],
       render: (entry) => ({
@@ -176,7 +180,6 @@ export const nothing: Settlement = {
   dueAtMs: 3000,
   outcomeUnknown: true,
   inFlightWindowEndMs: 120_000,
-  inFlightWindowMs: 118_000,
   recoveryStage: 'none',
   absences: 0,
   tries: 1,
@@ -196,7 +199,6 @@ export const emptyBalance: Settlement = {
   nextStep: 'send',
   outcomeUnknown: false,
   inFlightWindowEndMs: null,
-  inFlightWindowMs: null,
   row: 'insufficient_balance',
   error: { code: 'insufficient_balance', message: 'no money', buffered: false },
 };
@@ -217,7 +219,6 @@ export const fulfilled: Settlement = {
   nextStep: 'send',
   outcomeUnknown: false,
   inFlightWindowEndMs: null,
-  inFlightWindowMs: null,
   row: 'accepted',
   error: null,
   answer,
@@ -243,12 +244,11 @@ export function close(
     attemptId: attempt.attemptId,
     entryId: attempt.entry.id,
     nowMs: 2500,
-    nowMono: 1000,
+    steadyMs: changes.nowMs ?? 2500,
     durationMs: 500,
     outcome: { row: settlement.row, sent: true, http: 200, code: null, message: '' },
     settlement: ownAnswer(settlement, attempt.entry.id),
-    slotsSettledMono: 1000,
-    bootId: 'boot',
+    slotsSettledMs: 1000,
     pause: null,
     ...changes,
   };

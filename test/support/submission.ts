@@ -126,7 +126,6 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       });
     }
     const incarnationId = await store.beginIncarnation({
-      bootId: clock.bootId ?? null,
       version: '0',
       nowMs: clock.wallMs(),
     });

@@ -143,7 +143,7 @@ export class VirtualWorker {
     product: string | null,
     { end, tookMs }: End<T>,
   ): Promise<T> {
-    const call = { kind, product, atMs: this.machine.monoMs(), isOver: false };
+    const call = { kind, product, atMs: this.machine.steadyMs(), isOver: false };
     this.calls.push(call);
     await this.machine.sleep(tookMs);
     call.isOver = true;

@@ -16,7 +16,7 @@ async function serve(
   );
   onTestFinished(async () => server.close());
   const clock = { mono: 0 };
-  const answerTimes = { monoMs: () => clock.mono, onAnswer: () => undefined };
+  const answerTimes = { steadyMs: () => clock.mono, onAnswer: () => undefined };
   const client = clientOf(server.url, { answerTimes });
   onTestFinished(async () => client.close());
   return { client, server, clock };

@@ -26,7 +26,7 @@ interface MetricsDeps {
   readonly version: string;
   readonly node: string;
   readonly sources: () => readonly string[];
-  readonly clock: Pick<Clock, 'monoMs'>;
+  readonly clock: Pick<Clock, 'steadyMs'>;
 }
 
 /** The metrics of one worker, in a registry of their own. docs/reference/metrics.md has each. */

@@ -21,7 +21,7 @@ export interface PageSources {
   readonly instance: string;
   readonly environment: 'sandbox' | 'production';
   readonly version: string;
-  readonly clock: Pick<Clock, 'wallMs' | 'monoMs'>;
+  readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
 }
 
 /** The context of a form. */

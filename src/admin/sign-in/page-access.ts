@@ -29,9 +29,9 @@ interface Session {
   readonly secret: string;
   /** The token that forms carry, so that no other site can post them. */
   readonly csrf: string;
-  readonly endsMono: number;
-  idleEndsMono: number;
-  notice: { readonly text: string; readonly untilMono: number } | null;
+  readonly endsMs: number;
+  idleEndsMs: number;
+  notice: { readonly text: string; readonly untilMs: number } | null;
 }
 
 const digestOf = (secret: string): string => secretDigest(secret).toString('hex');
@@ -84,14 +84,14 @@ export class PageAccess {
     if (session === null || token === undefined) return null;
     if (!token.secrets.some((secret) => digestOf(secret) === session.secret)) return null;
     const { csrf, notice } = session;
-    const told = notice !== null && this.#clock.monoMs() < notice.untilMono ? notice.text : null;
+    const told = notice !== null && this.#clock.steadyMs() < notice.untilMs ? notice.text : null;
     return { name: token.name, role: token.role, csrf, notice: told };
   }
 
   /** Tells this visitor on the next pages what was done. */
   tell(context: Context<PageEnv>, text: string): void {
     const session = this.#use(context);
-    if (session !== null) session.notice = { text, untilMono: this.#clock.monoMs() + toldForMs };
+    if (session !== null) session.notice = { text, untilMs: this.#clock.steadyMs() + toldForMs };
   }
 
   /**
@@ -122,14 +122,14 @@ export class PageAccess {
 
   /** Begins a session. Returns its id, which only the cookie has. */
   #begin(tokenName: string, secret: string): string {
-    const nowMono = this.#clock.monoMs();
+    const steadyMs = this.#clock.steadyMs();
     for (const [key, session] of this.#sessions)
-      if (hasEnded(session, nowMono)) this.#sessions.delete(key);
+      if (hasEnded(session, steadyMs)) this.#sessions.delete(key);
     const own = [...this.#sessions].filter(([, session]) => session.tokenName === tokenName);
     for (const [key] of own.slice(0, Math.max(0, own.length - mostOfToken + 1)))
       this.#sessions.delete(key);
     const id = randomText();
-    const times = { endsMono: nowMono + longestMs, idleEndsMono: nowMono + longestIdleMs };
+    const times = { endsMs: steadyMs + longestMs, idleEndsMs: steadyMs + longestIdleMs };
     this.#sessions.set(digestOf(id), {
       tokenName,
       secret,
@@ -145,10 +145,10 @@ export class PageAccess {
     const key = digestOf(getCookie(context, cookieName) ?? '');
     const session = this.#sessions.get(key);
     if (session === undefined) return null;
-    const nowMono = this.#clock.monoMs();
+    const steadyMs = this.#clock.steadyMs();
     this.#sessions.delete(key);
-    if (hasEnded(session, nowMono)) return null;
-    session.idleEndsMono = nowMono + longestIdleMs;
+    if (hasEnded(session, steadyMs)) return null;
+    session.idleEndsMs = steadyMs + longestIdleMs;
     this.#sessions.set(key, session);
     return session;
   }
@@ -158,8 +158,8 @@ export class PageAccess {
   }
 }
 
-const hasEnded = ({ endsMono, idleEndsMono }: Session, nowMono: number): boolean =>
-  nowMono >= Math.min(endsMono, idleEndsMono);
+const hasEnded = ({ endsMs, idleEndsMs }: Session, steadyMs: number): boolean =>
+  steadyMs >= Math.min(endsMs, idleEndsMs);
 
 /**
  * For routes that decide something: a viewer gets 403. Every form was checked before, see

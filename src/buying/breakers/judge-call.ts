@@ -34,7 +34,7 @@ export interface EndedCall {
   /** The paused scopes whose trial order this was. */
   readonly trialOf: readonly string[];
   /** When the call ended, on the monotonic clock. */
-  readonly endedMono: number;
+  readonly endedMs: number;
 }
 
 /** One entry that counts against a scope. */
@@ -62,7 +62,10 @@ export interface JudgeInput {
   /** The pauses of these scopes. */
   readonly pauses: readonly JudgedPause[];
   /** See `Products`. */
-  readonly products: { isProven(product: string): boolean; boughtLately(nowMono: number): boolean };
+  readonly products: {
+    isProven(product: string): boolean;
+    boughtLately(steadyMs: number): boolean;
+  };
   /** How often a scope was probed before its last pause ended; 0 where that was long ago. */
   readonly probesBefore: (scope: string) => number;
 }
@@ -196,7 +199,7 @@ function isSign(input: JudgeInput, scope: string): boolean {
   const { product } = call.scopes;
   if (isOnlyOfEsim(input)) return false;
   if (scope !== 'account' || product === null || neverLeftRows.has(call.row)) return true;
-  return products.isProven(product) || !products.boughtLately(call.endedMono);
+  return products.isProven(product) || !products.boughtLately(call.endedMs);
 }
 
 function newEvidence(input: JudgeInput, reason: EvidenceReason): readonly Evidence[] {

@@ -55,7 +55,7 @@ interface PausesDeps {
  */
 export class Pauses {
   readonly #deps: PausesDeps;
-  #remindAtMono = 0;
+  #remindAtMs = 0;
   #pauses: readonly Pause[] = [];
   /** Scopes whose probes cannot tell, so that an order is sent as their trial. */
   readonly #askedByOrder = new Set<string>();
@@ -63,7 +63,7 @@ export class Pauses {
   readonly #unclear = new Map<string, number>();
   /** The attempts that are trials of a scope, while they are under way. */
   readonly #trials = new Map<string, number>();
-  readonly #ended = new Map<string, { probes: number; atMono: number }>();
+  readonly #ended = new Map<string, { probes: number; atMs: number }>();
 
   constructor(deps: PausesDeps) {
     this.#deps = deps;
@@ -73,29 +73,29 @@ export class Pauses {
   async refresh(): Promise<void> {
     const before = this.#pauses;
     this.#pauses = await this.#deps.store.pauses.all();
-    const atMono = this.#deps.clock.monoMs();
+    const atMs = this.#deps.clock.steadyMs();
     for (const pause of this.#pauses) {
       if (before.some(({ scope, sinceMs }) => scope === pause.scope && sinceMs === pause.sinceMs))
         continue;
       const { scope, reason, message, openedBy } = pause;
       this.#deps.logger.error({ scope, reason, message, opened_by: openedBy }, 'scope paused');
-      this.#remindAtMono = atMono + remindAfterMs;
+      this.#remindAtMs = atMs + remindAfterMs;
     }
     for (const { scope, reason, probes } of before) {
       if (this.#find(scope) !== undefined) continue;
       this.#deps.logger.warn({ scope, reason }, 'scope resumed');
-      this.#ended.set(scope, { probes, atMono });
+      this.#ended.set(scope, { probes, atMs });
       this.#askedByOrder.delete(scope);
     }
     for (const [scope, ended] of this.#ended)
-      if (atMono - ended.atMono > this.#scaled(rememberedForMs)) this.#ended.delete(scope);
+      if (atMs - ended.atMs > this.#scaled(rememberedForMs)) this.#ended.delete(scope);
   }
 
   /** One line every few minutes while anything is paused: a log that is read late shows it, too. */
   remind(): void {
-    const atMono = this.#deps.clock.monoMs();
-    if (this.#pauses.length === 0 || atMono < this.#remindAtMono) return;
-    this.#remindAtMono = atMono + remindAfterMs;
+    const atMs = this.#deps.clock.steadyMs();
+    if (this.#pauses.length === 0 || atMs < this.#remindAtMs) return;
+    this.#remindAtMs = atMs + remindAfterMs;
     const scopes = this.#pauses.slice(0, 10).map(({ scope, reason }) => `${scope} (${reason})`);
     this.#deps.logger.warn({ paused: this.#pauses.length, scopes }, 'scopes are still paused');
   }
@@ -156,7 +156,7 @@ export class Pauses {
 
   /** When a scope that this outcome pauses is probed. */
   firstProbeAtMs(row: OutcomeRow): number {
-    return this.#deps.clock.wallMs() + this.#jittered(delaysOf(row).firstMs);
+    return this.#deps.clock.steadyMs() + this.#jittered(delaysOf(row).firstMs);
   }
 
   #scaled(ms: number): number {
@@ -168,7 +168,7 @@ export class Pauses {
   }
 
   #tryAtMs(reason: string, probes: number): number {
-    return this.#deps.clock.wallMs() + this.#jittered(trialDelayMs(delaysOf(reason), probes));
+    return this.#deps.clock.steadyMs() + this.#jittered(trialDelayMs(delaysOf(reason), probes));
   }
 
   /**
@@ -176,7 +176,7 @@ export class Pauses {
    * for an order.
    */
   nextProbeAtMs(): number | null {
-    const nowMs = this.#deps.clock.wallMs();
+    const nowMs = this.#deps.clock.steadyMs();
     if (this.toProbe().length > 0) return nowMs;
     const later = this.#pauses.flatMap(({ probeAtMs }) =>
       probeAtMs !== null && probeAtMs > nowMs ? [probeAtMs] : [],
@@ -185,7 +185,7 @@ export class Pauses {
   }
 
   #due(): readonly Pause[] {
-    const now = this.#deps.clock.wallMs();
+    const now = this.#deps.clock.steadyMs();
     return this.#pauses.filter((pause) => pause.probeAtMs !== null && pause.probeAtMs <= now);
   }
 

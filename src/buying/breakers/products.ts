@@ -31,9 +31,9 @@ export class Products implements ProductStates {
   readonly #proven = new Set<string>();
   readonly #failing = new Set<string>();
   /** When an order of a product was denied last (401, 403). */
-  readonly #deniedMono = new Map<string, number>();
+  readonly #deniedMs = new Map<string, number>();
   /** When any order was accepted last. */
-  #acceptedMono = Number.NEGATIVE_INFINITY;
+  #acceptedMs = Number.NEGATIVE_INFINITY;
 
   constructor(retryTimeScale: number) {
     this.#latelyMs = latelyMs * retryTimeScale;
@@ -64,8 +64,8 @@ export class Products implements ProductStates {
   }
 
   /** Whether any order was accepted within the last ten minutes. */
-  boughtLately(nowMono: number): boolean {
-    return this.#acceptedMono > nowMono - this.#latelyMs;
+  boughtLately(steadyMs: number): boolean {
+    return this.#acceptedMs > steadyMs - this.#latelyMs;
   }
 
   /**
@@ -73,12 +73,12 @@ export class Products implements ProductStates {
    * accepted since.
    */
   isDeniedAlone(product: string): boolean {
-    return this.#acceptedMono > (this.#deniedMono.get(product) ?? Number.POSITIVE_INFINITY);
+    return this.#acceptedMs > (this.#deniedMs.get(product) ?? Number.POSITIVE_INFINITY);
   }
 
   record(
     { scopes: { product }, purpose, isAccepted, isUnread, row }: EndedCall,
-    nowMono: number,
+    steadyMs: number,
   ): void {
     if (product === null) return;
     // What was accepted and cannot be delivered proves nothing, also where that shows only when its
@@ -86,8 +86,8 @@ export class Products implements ProductStates {
     if (isUnread && purpose === 'lookup') this.#proven.delete(product);
     if (isUnread) return;
     if (isAccepted) {
-      this.#acceptedMono = nowMono;
-      for (const known of [this.#proven, this.#failing, this.#deniedMono]) known.delete(product);
+      this.#acceptedMs = steadyMs;
+      for (const known of [this.#proven, this.#failing, this.#deniedMs]) known.delete(product);
       this.#proven.add(product);
       this.#forgetOldest();
       return;
@@ -95,14 +95,14 @@ export class Products implements ProductStates {
     // A lookup that fails says nothing about what orders of the product do.
     if (purpose === 'lookup') return;
     const { verdict, pause } = decisionTable[row].clean;
-    if (pause !== undefined && verdict === 'again') this.#deniedMono.set(product, nowMono);
-    const isDenied = this.#deniedMono.get(product) === nowMono;
+    if (pause !== undefined && verdict === 'again') this.#deniedMs.set(product, steadyMs);
+    const isDenied = this.#deniedMs.get(product) === steadyMs;
     if (verdict === 'unknown' || verdict === 'resolve' || isDenied) this.#failing.add(product);
     this.#forgetOldest();
   }
 
   #forgetOldest(): void {
-    for (const known of [this.#proven, this.#failing, this.#deniedMono]) {
+    for (const known of [this.#proven, this.#failing, this.#deniedMs]) {
       const [oldest] = known.keys();
       if (known.size > mostRemembered && oldest !== undefined) known.delete(oldest);
     }

@@ -68,14 +68,14 @@ interface KeyBudget {
  * keeps the slots across restarts.
  */
 export class BudgetGate {
-  readonly #clock: Pick<Clock, 'monoMs'>;
+  readonly #clock: Pick<Clock, 'steadyMs'>;
   #limits: BudgetLimits;
   /** Keys that may be used, and those that were removed while slots of theirs are held. */
   #keys: readonly KeyBudget[];
   #isPaused: (keyName: string, kind: CallKind) => boolean = () => false;
   readonly #rateLimited = new Map<string, number>();
 
-  constructor(keyNames: readonly string[], limits: BudgetLimits, clock: Pick<Clock, 'monoMs'>) {
+  constructor(keyNames: readonly string[], limits: BudgetLimits, clock: Pick<Clock, 'steadyMs'>) {
     assert(keyNames.length > 0, 'a budget belongs to at least one key');
     this.#clock = clock;
     this.#limits = limits;
@@ -110,7 +110,7 @@ export class BudgetGate {
     replaced: readonly string[],
   ): void {
     assert(keyNames.length > 0, 'a budget belongs to at least one key');
-    const now = this.#clock.monoMs();
+    const now = this.#clock.steadyMs();
     this.#limits = { ...this.#limits, requests: limits.requests, orders: limits.orders };
     for (const key of this.#keys) {
       key.retired = !keyNames.includes(key.name);
@@ -136,16 +136,16 @@ export class BudgetGate {
    * When calls that an earlier process left open count as settled: they may still be on their way.
    */
   restartSettlesAtMs(): number {
-    return this.#clock.monoMs() + this.#limits.transitMs;
+    return this.#clock.steadyMs() + this.#limits.transitMs;
   }
 
   /** Holds the slots that earlier processes used. */
   restore(slots: readonly BudgetSlot[]): void {
-    const now = this.#clock.monoMs();
+    const now = this.#clock.steadyMs();
     for (const slot of slots) {
       const key = this.#findOrRetire(slot.keyName);
       // A time ahead of the clock would hold the slot longer than any real call can.
-      const settledMs = Math.min(slot.settledMono, now + this.#limits.transitMs);
+      const settledMs = Math.min(slot.settledMs, now + this.#limits.transitMs);
       if (settledMs + this.#limits.windowMs > now)
         key[slot.limitName].restore(settledMs + this.#limits.windowMs);
       // Throttled calls keep their distance also from the last call of an earlier process.
@@ -157,12 +157,12 @@ export class BudgetGate {
 
   /** Continues the back-offs and throttles of before a restart. */
   restoreBackOffs(backOffs: readonly KeyBackOff[]): void {
-    const now = this.#clock.monoMs();
-    for (const { keyName, blockedUntilMono, throttledUntilMono, throttleLengthMs } of backOffs) {
+    const now = this.#clock.steadyMs();
+    for (const { keyName, blockedUntilMs, throttledUntilMs, throttleLengthMs } of backOffs) {
       const key = this.#findOrRetire(keyName);
-      key.blockedUntilMs = Math.min(blockedUntilMono, now + longestBlockMs);
+      key.blockedUntilMs = Math.min(blockedUntilMs, now + longestBlockMs);
       key.throttle = {
-        untilMs: Math.min(throttledUntilMono, now + throttleLengthMs),
+        untilMs: Math.min(throttledUntilMs, now + throttleLengthMs),
         lengthMs: throttleLengthMs,
       };
       key.surprisedSinceMs = key.throttle.untilMs - throttleLengthMs;
@@ -185,7 +185,7 @@ export class BudgetGate {
 
   /** The key to call with now, its slots taken; null when no key has any free. */
   tryTake(kind: CallKind, except: readonly string[] = []): string | null {
-    const now = this.#clock.monoMs();
+    const now = this.#clock.steadyMs();
     const key = this.#usable(now, kind).find(({ name }) => !except.includes(name));
     if (key === undefined) return null;
     key.requests.take(now);
@@ -199,7 +199,7 @@ export class BudgetGate {
 
   /** Takes a slot to probe a paused key; null when it has none free. Returns its name. */
   takeForProbe(keyName: string): string | null {
-    const now = this.#clock.monoMs();
+    const now = this.#clock.steadyMs();
     const key = this.#keys.find((it) => it.name === keyName);
     if (
       key === undefined ||
@@ -248,7 +248,7 @@ export class BudgetGate {
 
   /** When a call of this kind may be made; Infinity when that depends on calls in flight. */
   readyAtMs(kind: CallKind): number {
-    const now = this.#clock.monoMs();
+    const now = this.#clock.steadyMs();
     const times = this.#keys
       .filter((key) => !key.retired && !this.#isPaused(key.name, kind))
       .map((key) => {
@@ -289,7 +289,7 @@ export class BudgetGate {
     const key = this.#find(keyName);
     this.#rateLimited.set(keyName, (this.#rateLimited.get(keyName) ?? 0) + 1);
     key.blockedUntilMs = Math.max(key.blockedUntilMs, untilMs);
-    const now = this.#clock.monoMs();
+    const now = this.#clock.steadyMs();
     const { windowMs } = this.#limits;
     if (!remembersSurprise(key.throttle, now)) key.surprisedSinceMs = now;
     const surprisedForMs = now - key.surprisedSinceMs;
@@ -297,8 +297,8 @@ export class BudgetGate {
     key.throttle = throttle;
     return {
       keyName,
-      blockedUntilMono: key.blockedUntilMs,
-      throttledUntilMono: throttle.untilMs,
+      blockedUntilMs: key.blockedUntilMs,
+      throttledUntilMs: throttle.untilMs,
       throttleLengthMs: throttle.lengthMs,
       // A burst that the server counts in another way is over after a window, and the throttle
       // keeps from the next.
@@ -313,7 +313,7 @@ export class BudgetGate {
 
   /** How much of each limit is used, and what holds each key back. */
   usage(): readonly KeyUsage[] {
-    const now = this.#clock.monoMs();
+    const now = this.#clock.steadyMs();
     const { windowMs, requests, orders } = this.#limits;
     const distanceMs = throttledDistanceMs(Math.min(requests, orders), windowMs);
     const limitUsage = (window: BudgetWindow): LimitUsage => ({
@@ -340,7 +340,7 @@ export class BudgetGate {
 
   /** In how many ms the next call may start, about: Infinity while no key may be used. */
   nextInMs(kind: CallKind): number {
-    const inMs = this.readyAtMs(kind) - this.#clock.monoMs();
+    const inMs = this.readyAtMs(kind) - this.#clock.steadyMs();
     if (Number.isFinite(inMs)) return inMs;
     // That depends on calls in flight: their slots are free one window after the answer.
     return this.#keys.some((key) => !key.retired && !this.#isPaused(key.name, kind))

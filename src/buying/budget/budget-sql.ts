@@ -1,67 +1,55 @@
 import { statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import { OutboxSteps } from '../../store/sqlite/outbox.ts';
-import { stampBackOff, type KeyBackOff, type Stamp } from '../../store/wholesale-keys.ts';
+import { stampBackOff, type KeyBackOff } from '../../store/wholesale-keys.ts';
 
-interface SlotClaim extends Omit<Stamp, 'nowMs'> {
+interface SlotClaim {
   readonly keyName: string;
   readonly step: 'send' | 'lookup';
 }
 
-interface SlotsEnd extends Pick<Stamp, 'bootId'> {
+interface SlotsEnd {
   readonly attemptId: number;
   /**
    * When the window of the slots began; null when the call surely never left, and they are free
    * again.
    */
-  readonly slotsSettledMono: number | null;
+  readonly slotsSettledMs: number | null;
 }
 
 export interface BudgetSlot {
   readonly keyName: string;
   readonly limitName: 'requests' | 'orders';
-  readonly settledMono: number;
+  readonly settledMs: number;
 }
 
-// A back-off that was stamped in another run of the machine lasts its full length again, from now
-// on.
-const restartBackOffs = statementOf<{ nowMono: number; bootId: string | null }, never>(
-  `UPDATE wholesale_keys SET boot_id = :bootId, stamped_mono = :nowMono,
-     blocked_until_mono = :nowMono + max(0, blocked_until_mono - stamped_mono),
-     throttled_until_mono = :nowMono + max(0, throttled_until_mono - stamped_mono)
-   WHERE stamped_mono IS NOT NULL AND (boot_id IS NULL OR boot_id IS NOT :bootId)`,
-);
 const selectBackOffs = statementOf<[], KeyBackOff>(
-  `SELECT key_name AS keyName, blocked_until_mono AS blockedUntilMono, throttled_until_mono AS throttledUntilMono,
+  `SELECT key_name AS keyName, blocked_until_steady AS blockedUntilMs, throttled_until_steady AS throttledUntilMs,
      throttle_length_ms AS throttleLengthMs
-   FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
+   FROM wholesale_keys WHERE blocked_until_steady IS NOT NULL ORDER BY key_name`,
 );
 
 // The slots of every call: taken before it, settled when it is over, deleted when their window is
 // over.
-const insertSlot = statementOf<
-  [string, BudgetSlot['limitName'], number | null, string | null, number],
-  never
->(
-  'INSERT INTO budget_slots (key_name, limit_name, attempt_id, boot_id, taken_mono) VALUES (?, ?, ?, ?, ?)',
+const insertSlot = statementOf<[string, BudgetSlot['limitName'], number | null], never>(
+  'INSERT INTO budget_slots (key_name, limit_name, attempt_id) VALUES (?, ?, ?)',
 );
 const settleSlot = statementOf<[number, number], never>(
-  'UPDATE budget_slots SET settled_mono = ? WHERE id = ?',
+  'UPDATE budget_slots SET settled_steady = ? WHERE id = ?',
 );
-const settleSlotsOfAttempt = statementOf<[number, string | null, number], never>(
-  'UPDATE budget_slots SET settled_mono = ?, boot_id = ? WHERE attempt_id = ? AND settled_mono IS NULL',
+const settleSlotsOfAttempt = statementOf<[number, number], never>(
+  'UPDATE budget_slots SET settled_steady = ? WHERE attempt_id = ? AND settled_steady IS NULL',
 );
 const deleteSlotsOfAttempt = statementOf<[number], never>(
   'DELETE FROM budget_slots WHERE attempt_id = ?',
 );
-const settleOtherSlots = statementOf<{ settledMono: number; bootId: string | null }, never>(
-  `UPDATE budget_slots SET settled_mono = :settledMono, boot_id = :bootId
-   WHERE settled_mono IS NULL OR boot_id IS NULL OR boot_id IS NOT :bootId`,
+const settleOpenSlots = statementOf<[number], never>(
+  'UPDATE budget_slots SET settled_steady = ? WHERE settled_steady IS NULL',
 );
 const selectSlots = statementOf<[], BudgetSlot>(
-  'SELECT key_name AS keyName, limit_name AS limitName, settled_mono AS settledMono FROM budget_slots ORDER BY settled_mono',
+  'SELECT key_name AS keyName, limit_name AS limitName, settled_steady AS settledMs FROM budget_slots ORDER BY settled_steady',
 );
-const deleteOldSlots = statementOf<[string | null, number], never>(
-  'DELETE FROM budget_slots WHERE settled_mono IS NOT NULL AND boot_id IS ? AND settled_mono < ?',
+const deleteOldSlots = statementOf<[number], never>(
+  'DELETE FROM budget_slots WHERE settled_steady < ?',
 );
 
 /**
@@ -74,48 +62,32 @@ export class Budget extends OutboxSteps {
    * A call without an entry was rate-limited; the back-off after an attempt is recorded when the
    * attempt is closed.
    */
-  readonly recordBackOff = this.step(({ database }, backOff: KeyBackOff, at: Stamp) =>
-    stampBackOff(database, backOff, at),
+  readonly recordBackOff = this.step(({ database }, backOff: KeyBackOff, nowMs: number) =>
+    stampBackOff(database, backOff, nowMs),
   );
 
-  /**
-   * The back-off of each key after a 429; in another run of the machine, for its full length again
-   * from now on.
-   */
-  readonly restoreBackOffs = this.step(
-    ({ database }, restart: { nowMono: number; bootId: string | null }) => {
-      restartBackOffs(database).run(restart);
-      return selectBackOffs(database).all();
-    },
-  );
+  /** The back-off of each key after a 429. */
+  readonly restoreBackOffs = this.step(({ database }) => selectBackOffs(database).all());
 
   /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
-  readonly takeSlot = this.step(
-    ({ database }, { keyName, nowMono, bootId }: Omit<SlotClaim, 'step'>) =>
-      Number(insertSlot(database).run(keyName, 'requests', null, bootId, nowMono).lastInsertRowid),
+  readonly takeSlot = this.step(({ database }, keyName: string) =>
+    Number(insertSlot(database).run(keyName, 'requests', null).lastInsertRowid),
   );
 
-  readonly settleSlot = this.step(({ database }, id: number, settledMono: number): void => {
-    settleSlot(database).run(settledMono, id);
+  readonly settleSlot = this.step(({ database }, id: number, settledMs: number): void => {
+    settleSlot(database).run(settledMs, id);
   });
 
   /**
    * The slots that earlier processes used. Slots that were still open count as settled at
-   * `settledMono`. So do slots of another run of the machine, whose monotonic clock means nothing
-   * now.
+   * `settledMs`.
    */
-  readonly restoreSlots = this.step(
-    ({ database }, restart: { settledMono: number; bootId: string | null }) => {
-      settleOtherSlots(database).run(restart);
-      return selectSlots(database).all();
-    },
-  );
+  readonly restoreSlots = this.step(({ database }, settledMs: number) => {
+    settleOpenSlots(database).run(settledMs);
+    return selectSlots(database).all();
+  });
 
-  readonly forgetSlots = this.step(
-    ({ database }, freeBeforeMono: number, bootId: string | null): void => {
-      deleteOldSlots(database).run(bootId, freeBeforeMono);
-    },
-  );
+  readonly forgetSlots = this.write(deleteOldSlots);
 }
 
 /**
@@ -125,10 +97,10 @@ export class Budget extends OutboxSteps {
 export function takeSlotsOfAttempt(
   database: Sqlite,
   attemptId: number,
-  { keyName, step, nowMono, bootId }: SlotClaim,
+  { keyName, step }: SlotClaim,
 ): void {
-  insertSlot(database).run(keyName, 'requests', attemptId, bootId, nowMono);
-  if (step === 'send') insertSlot(database).run(keyName, 'orders', attemptId, bootId, nowMono);
+  insertSlot(database).run(keyName, 'requests', attemptId);
+  if (step === 'send') insertSlot(database).run(keyName, 'orders', attemptId);
 }
 
 /**
@@ -137,8 +109,8 @@ export function takeSlotsOfAttempt(
  */
 export function settleAttemptSlots(
   database: Sqlite,
-  { attemptId, slotsSettledMono, bootId }: SlotsEnd,
+  { attemptId, slotsSettledMs }: SlotsEnd,
 ): void {
-  if (slotsSettledMono === null) deleteSlotsOfAttempt(database).run(attemptId);
-  else settleSlotsOfAttempt(database).run(slotsSettledMono, bootId, attemptId);
+  if (slotsSettledMs === null) deleteSlotsOfAttempt(database).run(attemptId);
+  else settleSlotsOfAttempt(database).run(slotsSettledMs, attemptId);
 }

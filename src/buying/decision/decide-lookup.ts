@@ -121,11 +121,7 @@ function stillPlaced(input: DecisionInput, settled: Settlement, answer: OrderAns
   const { facts } = input;
   // The in-flight window is the one of the acceptance, from which the deadline for the units is
   // counted.
-  const placed = {
-    ...settled,
-    inFlightWindowEndMs: facts.inFlightWindowEndMs,
-    inFlightWindowMs: null,
-  };
+  const placed = { ...settled, inFlightWindowEndMs: facts.inFlightWindowEndMs };
   if (isAcceptedTooLongAgo(input)) {
     const reasons = [
       'accepted, but its units did not come before the deadline',

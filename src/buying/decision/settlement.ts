@@ -14,7 +14,7 @@ import { unreadText, type OrderAnswer, type Unit } from '../../core/answers/orde
 import type { Outcome, OutcomeRow } from '../../core/answers/outcome.ts';
 import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
 
-/** The facts about an entry when the end of one of its attempts is judged. */
+/** The facts about an entry when the end of one of its attempts is judged. All times are steady. */
 export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 'iccid'> {
   /** The units that earlier answers delivered. */
   readonly units: readonly Unit[];
@@ -22,7 +22,7 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
   readonly outcomeUnknown: boolean;
   /** When the in-flight window of the last ambiguous attempt ends; null when there is none. */
   readonly inFlightWindowEndMs: number | null;
-  /** How long that still is, by a clock that does not jump; 0 when it is over. */
+  /** How long that still is; 0 when it is over. */
   readonly inFlightWindowLeftMs: number;
   /**
    * A rejection that an earlier call may have caused: only a lookup tells whether it is to be
@@ -96,8 +96,6 @@ export interface Settlement {
   readonly dueAtMs: number;
   readonly outcomeUnknown: boolean;
   readonly inFlightWindowEndMs: number | null;
-  /** How long the in-flight window is when it begins now; null when it stays as it was. */
-  readonly inFlightWindowMs: number | null;
   readonly recoveryStage: RecoveryStage;
   /** The position in the retry schedule after this attempt. */
   readonly tries: number;
@@ -118,7 +116,7 @@ export interface Settlement {
   readonly replacements: readonly Replacement[];
 }
 
-/** Everything that a decision is made from. */
+/** Everything that a decision is made from, in steady time. */
 export interface DecisionInput {
   readonly facts: EntryFacts;
   readonly policy: DecisionPolicy;
@@ -143,7 +141,6 @@ export function unchanged({ facts, nowMs }: DecisionInput, row: OutcomeRow): Set
     dueAtMs: nowMs,
     outcomeUnknown: facts.outcomeUnknown,
     inFlightWindowEndMs: facts.inFlightWindowEndMs,
-    inFlightWindowMs: null,
     recoveryStage: facts.recoveryStage,
     tries: facts.tries,
     absences: 0,
@@ -160,9 +157,8 @@ export function unchanged({ facts, nowMs }: DecisionInput, row: OutcomeRow): Set
 export function inFlightWindowFromNow({
   policy,
   nowMs,
-}: DecisionInput): Pick<Settlement, 'inFlightWindowEndMs' | 'inFlightWindowMs'> {
-  const { inFlightWindowMs } = policy;
-  return { inFlightWindowEndMs: nowMs + inFlightWindowMs, inFlightWindowMs };
+}: DecisionInput): Pick<Settlement, 'inFlightWindowEndMs'> {
+  return { inFlightWindowEndMs: nowMs + policy.inFlightWindowMs };
 }
 
 /** Flags the entry for review; whether its outcome is unknown stays as it was. */
@@ -316,13 +312,12 @@ export function reviewIfExpired(
   const isExpired = sinceMs !== null && nowMs - sinceMs >= policy.referenceExpiryMs;
   // A refusal that is being confirmed has no unknown outcome.
   if (settlement.state !== 'unknown' || !settlement.outcomeUnknown || !isExpired) return settlement;
-  const { row, pause, inFlightWindowEndMs, inFlightWindowMs } = settlement;
+  const { row, pause, inFlightWindowEndMs } = settlement;
   const reason = 'the outcome was still unknown when the reference became too old to be sent again';
   return {
     ...flagUnknown(input, row, reason),
     ...evidence,
     pause,
     inFlightWindowEndMs,
-    inFlightWindowMs,
   };
 }

@@ -20,7 +20,7 @@ export interface AccountDeps extends CallDeps {
  * another account.
  */
 type Asked = Readonly<
-  Record<'atMono' | 'sinceMono' | 'failures', number> & { reference: string; isOther: boolean }
+  Record<'atMs' | 'sinceMs' | 'failures', number> & { reference: string; isOther: boolean }
 >;
 
 const askAgainMs = 300_000;
@@ -115,7 +115,7 @@ export class AccountCheck {
     const before = this.#asked.get(value);
     const isShown = pauses.all.some(({ scope }) => scope === keyScope(keyName));
     const waitMs = before?.isOther === true && isShown ? askAgainMs : failedAgainMs;
-    if (before !== undefined && clock.monoMs() < before.atMono + waitMs) return false;
+    if (before !== undefined && clock.steadyMs() < before.atMs + waitMs) return false;
     const { reference } = known;
     const read = await budgetedLookup(
       deps,
@@ -127,14 +127,14 @@ export class AccountCheck {
     const { kind } = read.answer;
     if (kind === 'found') await steps.accountKeys.prove(value);
     if (kind === 'found') return true;
-    const atMono = clock.monoMs();
-    const sinceMono = before?.reference === reference ? before.sinceMono : atMono;
+    const atMs = clock.steadyMs();
+    const sinceMs = before?.reference === reference ? before.sinceMs : atMs;
     // A lookup may not show yet what was just bought. A wall clock that was set back does not say
     // when that was.
-    const sentAgoMs = Math.max(clock.wallMs() - known.sentAtMs, atMono - sinceMono);
+    const sentAgoMs = Math.max(clock.wallMs() - known.sentAtMs, atMs - sinceMs);
     const isOther = kind === 'absent' && sentAgoMs >= policy.inFlightWindowMs;
     const failures = (before?.failures ?? 0) + 1;
-    this.#asked.set(value, { reference, sinceMono, atMono, failures, isOther });
+    this.#asked.set(value, { reference, sinceMs, atMs, failures, isOther });
     if (!isOther && (kind === 'absent' || failures < failuresShown)) return true;
     const what = isOther
       ? 'does not know with this key'

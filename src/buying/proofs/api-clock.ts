@@ -1,11 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import {
-  ApiTime,
-  type ClockReading,
-  type ClockSample,
-  type PresentTime,
-} from '../../core/time/wall-clock.ts';
+import { ApiTime, type ClockReading, type PresentTime } from '../../core/time/wall-clock.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { AnswerTimes } from '../../wholesale/transport/call-end.ts';
 import { budgetedProbe, type ProbeDeps } from './budgeted-read.ts';
@@ -31,20 +26,15 @@ export class ApiClock {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#time = new ApiTime(clock.monoMs());
+    this.#time = new ApiTime(clock.steadyMs());
   }
 
   /** The API client reports the time of each answer here. */
   get answerTimes(): AnswerTimes {
     return {
-      monoMs: () => this.#clock.monoMs(),
+      steadyMs: () => this.#clock.steadyMs(),
       onAnswer: (time) => this.#time.record(time, this.#now()),
     };
-  }
-
-  /** The wall clock was set; it shows the new time already. */
-  stepped(stepMs: number): void {
-    this.#time.wallClockStepped(stepMs, this.#now());
   }
 
   /** Whether the clock of this machine is right, by the answers so far. */
@@ -57,8 +47,8 @@ export class ApiClock {
     return this.#time.present(this.#now());
   }
 
-  #now(): ClockSample {
-    return { wallMs: this.#clock.wallMs(), monoMs: this.#clock.monoMs() };
+  #now() {
+    return { wallMs: this.#clock.wallMs(), steadyMs: this.#clock.steadyMs() };
   }
 }
 
@@ -72,11 +62,15 @@ const askedEveryMs = { unknown: 10_000, wrong: 300_000 };
  * budget: without other work no call would show it, and the line would stay open.
  */
 export function apiClockCheck(
-  deps: ProbeDeps & { readonly apiClock: ApiClock; readonly logger: Logger },
+  deps: ProbeDeps & {
+    readonly steps: { nextDeadlineMs(): Promise<number | null> };
+    readonly apiClock: ApiClock;
+    readonly logger: Logger;
+  },
 ): Loop {
-  const { apiClock, clock, logger, pauses, store } = deps;
+  const { apiClock, clock, logger, pauses, steps } = deps;
   let isWrong = false;
-  let askAtMono = 0;
+  let askAtMs = 0;
 
   const log = ({ verdict, aheadMs }: ClockReading): void => {
     if (verdict === 'unknown' || (verdict === 'wrong') === isWrong) return;
@@ -93,11 +87,11 @@ export function apiClockCheck(
     const reading = apiClock.read();
     log(reading);
     // While the account is paused its probes are answered, or nothing is.
-    if (reading.verdict === 'right' || clock.monoMs() < askAtMono || pauses.isAccountPaused())
+    if (reading.verdict === 'right' || clock.steadyMs() < askAtMs || pauses.isAccountPaused())
       return checkedEveryMs;
-    const deadlineMs = await store.times.nextDeadlineMs();
+    const deadlineMs = await steps.nextDeadlineMs();
     if (deadlineMs === null || deadlineMs > apiClock.present().latestMs) return checkedEveryMs;
-    askAtMono = clock.monoMs() + askedEveryMs[reading.verdict];
+    askAtMs = clock.steadyMs() + askedEveryMs[reading.verdict];
     await budgetedProbe(deps, 'products', signal);
     return checkedEveryMs;
   };

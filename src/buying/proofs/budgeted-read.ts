@@ -65,16 +65,15 @@ export function takeKey(
 }
 
 /**
- * When the slots of a call that is over start to cool down, on the monotonic clock; null when the
- * call surely never left. A call without an answer may still be on its way to the server, for as
+ * When the slots of a call that is over start to cool down; null when the call surely never left. A call without an answer may still be on its way to the server, for as
  * long as the transit allowance.
  */
-export function slotSettledMono(
+export function slotSettledMs(
   deps: CallDeps,
   outcome: Pick<Outcome, 'sent' | 'http'>,
 ): number | null {
   if (!outcome.sent) return null;
-  const now = deps.clock.monoMs();
+  const now = deps.clock.steadyMs();
   return outcome.http === null ? now + deps.limits.transitMs : now;
 }
 
@@ -94,7 +93,7 @@ export function backOffIfRateLimited(
   if (outcome.row !== 'rate_limited' || (present !== null && present !== key.value)) return null;
   return deps.gate.rateLimited(
     key.name,
-    deps.clock.monoMs() + Math.max(outcome.retryAfterMs ?? 0, forMs),
+    deps.clock.steadyMs() + Math.max(outcome.retryAfterMs ?? 0, forMs),
   );
 }
 
@@ -110,7 +109,7 @@ export function pauseIfDenied(
   const { kind, reason, message } = denial;
   const scope = kind === 'key' ? keyScope(key.name) : kind;
   // The new value may be one of another account: the pause is probed at once.
-  const probeAtMs = isReplaced ? deps.clock.wallMs() : deps.pauses.firstProbeAtMs(reason);
+  const probeAtMs = isReplaced ? 0 : deps.pauses.firstProbeAtMs(reason);
   return { scope, reason, message, openedBy: 'worker', probeAtMs };
 }
 
@@ -136,25 +135,23 @@ export async function budgetedRead<T>(
   const { store, steps, gate, clock, pauses } = deps;
   const key = callKey(deps, takeSlot());
   if (key === null) return null;
-  const at = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
-  const slot = await steps.budget.takeSlot({ keyName: key.name, ...at }).catch((error: unknown) => {
+  const slot = await steps.budget.takeSlot(key.name).catch((error: unknown) => {
     gate.giveBack(key.name, 'read');
     throw error;
   });
   const answer = await read.call(key.value);
   const outcome = read.outcomeOf(answer);
-  const settledMono = (outcome === null ? null : slotSettledMono(deps, outcome)) ?? clock.monoMs();
+  const settledMs = (outcome === null ? null : slotSettledMs(deps, outcome)) ?? clock.steadyMs();
   // Also where that cannot be recorded: on disk the slot stays taken, which the next start takes
   // for the longest call.
-  gate.settle(key.name, 'read', settledMono);
-  await steps.budget.settleSlot(slot, settledMono);
+  gate.settle(key.name, 'read', settledMs);
+  await steps.budget.settleSlot(slot, settledMs);
   const isAnswered =
     outcome === null || (outcome.http !== null && !unansweredRows.has(outcome.row));
   if (isAnswered) await store.pauses.answered();
   if (outcome !== null) {
     const backOff = backOffIfRateLimited(deps, key, outcome);
-    const ended = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null, nowMs: clock.wallMs() };
-    if (backOff !== null) await steps.budget.recordBackOff(backOff, ended);
+    if (backOff !== null) await steps.budget.recordBackOff(backOff, clock.wallMs());
     const pause = pauseIfDenied(deps, key, denialOf(outcome));
     if (pause !== null) await store.pauses.open({ ...pause, nowMs: clock.wallMs() });
     if (pause !== null) await pauses.refresh();
@@ -216,13 +213,13 @@ const slotRetryMs = 250;
 export async function readWhenFree<T>(
   clock: Clock,
   read: () => Promise<BudgetedAnswer<T> | null>,
-  untilMono: number,
+  untilMs: number,
   signal: AbortSignal,
 ): Promise<T | null> {
   for (;;) {
     const done = await read();
     if (done !== null) return done.answer;
-    if (signal.aborted || clock.monoMs() >= untilMono) return null;
+    if (signal.aborted || clock.steadyMs() >= untilMs) return null;
     await clock.sleep(slotRetryMs, signal);
   }
 }

@@ -88,7 +88,7 @@ export class LookupCheck {
     const { clock, wholesale, logger } = deps;
     for (const kind of lookedUpKinds) {
       const family = familyOfKind(kind);
-      const now = clock.monoMs();
+      const now = clock.steadyMs();
       const path = wholesale.lookupPath(family);
       if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(kind) ?? 0))
         continue;

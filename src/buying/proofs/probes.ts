@@ -109,12 +109,12 @@ export async function checkApi(
       outcome: null,
       message: lost.message,
     }));
-  const untilMono = clock.monoMs() + asked.withinMs;
+  const untilMs = clock.steadyMs() + asked.withinMs;
   const ask = (key: string, question: ProbeQuestion): Promise<Probe | null> =>
     readWhenFree(
       clock,
       () => budgetedProbe(deps, question, asked.signal, key),
-      untilMono,
+      untilMs,
       asked.signal,
     );
   await deps.lookups.refresh();

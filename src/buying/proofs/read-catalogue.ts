@@ -33,16 +33,16 @@ type Search = <T>(
 
 function searchWithin(deps: CatalogueDeps, { withinMs, signal }: CatalogueQuestion): Search {
   const { clock } = deps;
-  const untilMono = clock.monoMs() + withinMs;
+  const untilMs = clock.steadyMs() + withinMs;
   return async (walk, wanted, onItem) => {
     while (!walk.done && wanted.size > 0) {
-      const isOver = signal.aborted || clock.monoMs() >= untilMono;
+      const isOver = signal.aborted || clock.steadyMs() >= untilMs;
       const read = () =>
         budgetedRead(deps, {
           call: (keyValue) => walk.read({ keyValue, signal }),
           outcomeOf: (step) => (step.kind === 'failed' ? step.outcome : null),
         });
-      const step = isOver ? null : await readWhenFree(clock, read, untilMono, signal);
+      const step = isOver ? null : await readWhenFree(clock, read, untilMs, signal);
       if (step === null) return 'the request budget had no slot left in time';
       if (step.kind === 'page') for (const item of step.items) onItem(item);
       else if (step.outcome.row !== 'rate_limited') return step.outcome.message;

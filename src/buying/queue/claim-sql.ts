@@ -1,3 +1,4 @@
+import { steadyOf } from '../../core/clock.ts';
 import { canTransition } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { keyFingerprint } from '../../core/order/reference.ts';
@@ -23,6 +24,7 @@ import { firstReplacementOf } from '../../store/entries/replacements.ts';
 import { inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import type { Outbox } from '../../store/sqlite/outbox.ts';
 import { entryOf, type Entry, type EntryRow } from '../../store/sqlite/rows.ts';
+import { writeMark } from '../../store/sqlite/steady-time.ts';
 import { takeSlotsOfAttempt } from '../budget/budget-sql.ts';
 import { otherSenderOf } from '../proofs/account-keys-sql.ts';
 import { judgeNew, judgeUnknown, type LaneRules, type ResendRules, type Step } from './choose.ts';
@@ -54,8 +56,8 @@ export interface AttemptClaim {
    * `nowMs`.
    */
   readonly latestMs?: number;
-  readonly nowMono: number;
-  readonly bootId: string | null;
+  /** What is due, and what waits, is counted by it. */
+  readonly steadyMs: number;
   /**
    * Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so
    * many.
@@ -77,9 +79,6 @@ export interface AttemptClaim {
 export interface OpenAttempt {
   readonly attemptId: number;
   readonly purpose: 'submit' | 'lookup';
-  readonly openedAtMs: number;
-  /** On the clock that nobody sets; null: it was opened by an earlier process. */
-  readonly openedMono: number | null;
   /** The entry as it was before the attempt. */
   readonly entry: Entry;
   readonly request: RenderedRequest | null;
@@ -110,8 +109,8 @@ const insertAttempt = statementOf<Record<string, unknown>, never>(
            :fingerprint, :incarnationId, :nowMs)`,
 );
 const updateSending = statementOf<Record<string, unknown>, never>(
-  `UPDATE entries SET state = 'sending', key_name = :keyName, last_sent_at_ms = :nowMs, updated_at_ms = :nowMs,
-                      due_before_recheck_ms = NULL, request_method = :method, request_path = :path, request_body = :body, request_headers = :headers
+  `UPDATE entries SET state = 'sending', due_steady = :steadyMs, key_name = :keyName, last_sent_at_ms = :nowMs, updated_at_ms = :nowMs,
+                      due_before_recheck_steady = NULL, request_method = :method, request_path = :path, request_body = :body, request_headers = :headers
    WHERE id = :id AND state = :from`,
 );
 
@@ -145,13 +144,14 @@ export function openAttempt(outbox: Outbox, queue: Queue, claim: AttemptClaim): 
   const isSend = claim.step === 'send';
   const chosen = isSend
     ? chooseToSend(database, claiming)
-    : { row: queue.toLookUp(claim.nowMs, fingerprint), aside: [] };
+    : { row: queue.toLookUp(claim.steadyMs, fingerprint), aside: [] };
   const { row, request, aside } = isSend
     ? rendered(outbox, chosen, claim)
     : { ...chosen, request: null };
   if (row === null && aside.length === 0) return null;
   const attempt = inTransaction(database, () => {
-    for (const each of aside) setAside(outbox, each, claim.nowMs);
+    writeMark(database, outbox.clock);
+    for (const each of aside) setAside(outbox, each, claim);
     return row === null ? null : claimEntry(outbox, row, request, claiming);
   });
   if (aside.length > 0) claim.onSetAside?.(aside);
@@ -173,10 +173,12 @@ function notHoldingUp(pauses: readonly Pause[], { step }: AttemptClaim): readonl
 /** First what was sent before, then what is new. */
 function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
   const { claim, queue, pauses } = claiming;
-  const { nowMs, latestMs = nowMs, resend } = claim;
+  const { nowMs, steadyMs, latestMs = nowMs, resend } = claim;
   const aside: SetAside[] = [];
-  for (const row of queue.toSendAgain(nowMs)) {
-    const step = judgeUnknown(unknownFactsOf(database, row, claiming), resend, latestMs);
+  for (const row of queue.toSendAgain(steadyMs)) {
+    const facts = unknownFactsOf(database, row, claiming);
+    const notAfterMs = steadyOf(row.not_after_ms, { wallMs: latestMs, steadyMs });
+    const step = judgeUnknown({ ...facts, notAfterMs }, resend, steadyMs);
     if (step.step === 'send') return { row, aside };
     if (step.step !== 'skip') aside.push({ row, step });
   }
@@ -193,7 +195,7 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
   };
   while (aside.length < mostSetAside) {
     const except = aside.map(({ row }) => row.id);
-    const row = queue.toSend({ nowMs, latestMs, except }, rules);
+    const row = queue.toSend({ steadyMs, latestMs, except }, rules);
     if (row === null) break;
     const step = judgeNew(newFactsOf(database, row), rules, nowMs);
     if (step.step === 'send') return { row, aside };
@@ -238,14 +240,18 @@ function requestOf(outbox: Outbox, row: EntryRow, claim: AttemptClaim): Rendered
 }
 
 /** Called inside a transaction. */
-function setAside(outbox: Outbox, { row, step }: SetAside, nowMs: number): void {
+function setAside(
+  outbox: Outbox,
+  { row, step }: SetAside,
+  { nowMs, steadyMs }: AttemptClaim,
+): void {
   switch (step.step) {
     case 'hold':
       return holdEntry(outbox, row, { why: step.why, by: 'shop' }, nowMs);
     case 'recover':
       return recoverEntry(outbox.database, row, nowMs);
     case 'recheck':
-      return delayForRecheck(outbox.database, row, step, nowMs);
+      return delayForRecheck(outbox.database, row, step, { nowMs, steadyMs });
     case 'lookup':
       return lookUpNext(outbox.database, row, nowMs);
     case 'review':
@@ -276,8 +282,6 @@ function claimEntry(
   return {
     attemptId,
     purpose,
-    openedAtMs: nowMs,
-    openedMono: claim.nowMono,
     entry,
     request,
     originReference: originOf(database, row),
@@ -298,7 +302,7 @@ function startSending(
     canTransition(row.state, 'sending'),
     `${row.reference} may be sent from the state ${row.state}`,
   );
-  const { keyName, nowMs } = claim;
+  const { keyName, nowMs, steadyMs } = claim;
   const { headers: given = {} } = request;
   const headers = Object.keys(given).length === 0 ? null : JSON.stringify(given);
   const { changes } = updateSending(database).run({
@@ -308,6 +312,7 @@ function startSending(
     from: row.state,
     keyName,
     nowMs,
+    steadyMs,
   });
   assert(changes === 1, `${row.reference} is claimed once`);
 }

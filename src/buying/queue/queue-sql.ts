@@ -48,15 +48,15 @@ interface LaneHead {
 }
 
 const headsOf = (state: QueueState): string => `
-  SELECT e.lane, e.due_at_ms AS dueAtMs, e.id FROM (${lanesOf(state)}) lanes
+  SELECT e.lane, e.due_steady AS dueAtMs, e.id FROM (${lanesOf(state)}) lanes
   JOIN entries e ON e.id = (SELECT h.id FROM entries h INDEXED BY entries_${state}_lanes
-    WHERE h.state = '${state}' AND h.lane = lanes.lane ORDER BY h.due_at_ms, h.id LIMIT 1)`;
+    WHERE h.state = '${state}' AND h.lane = lanes.lane ORDER BY h.due_steady, h.id LIMIT 1)`;
 
 const headOf = (state: QueueState): string => `
   SELECT e.* FROM entries e INDEXED BY entries_${state}_lanes
-  WHERE e.state = '${state}' AND e.lane = :lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${iccidIsFree}
+  WHERE e.state = '${state}' AND e.lane = :lane AND e.due_steady <= :steadyMs AND ${mayStart} AND ${iccidIsFree}
     AND e.id NOT IN (SELECT value FROM json_each(:except))
-  ORDER BY e.due_at_ms, e.id LIMIT 1`;
+  ORDER BY e.due_steady, e.id LIMIT 1`;
 
 /**
  * Entries of unknown outcome are few: no more than `submit.concurrency`, unless that was lowered.
@@ -65,16 +65,16 @@ const mostUnknown = 1000;
 
 interface HeadParameters {
   readonly lane: string;
-  readonly nowMs: number;
+  readonly steadyMs: number;
   /** An entry whose deadline is not after this is not chosen. */
   readonly latestMs: number;
   /** Ids that are not chosen any more, as JSON. */
   readonly except: string;
 }
 
-const selectToSendAgain = statementOf<{ nowMs: number }, EntryRow>(
-  `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-   AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT ${mostUnknown}`,
+const selectToSendAgain = statementOf<{ steadyMs: number }, EntryRow>(
+  `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_steady <= :steadyMs
+   AND ${iccidIsIdle} ORDER BY e.due_steady, e.id LIMIT ${mostUnknown}`,
 );
 const ofStates = <T>(make: (state: QueueState) => T) => ({
   waiting: make('waiting'),
@@ -82,34 +82,37 @@ const ofStates = <T>(make: (state: QueueState) => T) => ({
 });
 const selectHead = ofStates((state) => statementOf<HeadParameters, EntryRow>(headOf(state)));
 const selectHeads = ofStates((state) => statementOf<[], LaneHead>(headsOf(state)));
-const firstToLookUp = (which: string, order = 'e.due_at_ms, e.id') =>
-  statementOf<{ nowMs: number; fingerprint: string | null }, EntryRow>(
-    `SELECT e.* FROM entries e WHERE ${which} AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}
+const firstToLookUp = (which: string, order = 'e.due_steady, e.id') =>
+  statementOf<{ steadyMs: number; fingerprint: string | null }, EntryRow>(
+    `SELECT e.* FROM entries e WHERE ${which} AND e.due_steady <= :steadyMs AND ${hasNoOpenCall}
      AND coalesce(${otherSender}, 0) = 0 ORDER BY ${order} LIMIT 1`,
   );
 const isUnknown = `e.state = 'unknown' AND e.next_step = 'lookup'`;
-const lookUpUnknown = firstToLookUp(isUnknown, 'e.outcome_unknown DESC, e.due_at_ms, e.id');
+const lookUpUnknown = firstToLookUp(isUnknown, 'e.outcome_unknown DESC, e.due_steady, e.id');
 const lookUpOldest = [firstToLookUp(isUnknown), firstToLookUp(`e.state = 'placed'`)];
-const findPendingDue = columnOf<{ nowMs: number }, number>(
-  `SELECT 1 FROM entries WHERE state = 'pending' AND due_at_ms <= :nowMs LIMIT 1`,
+const findPendingDue = columnOf<{ steadyMs: number }, number>(
+  `SELECT 1 FROM entries WHERE state = 'pending' AND due_steady <= :steadyMs LIMIT 1`,
 );
 const nextSendAt = columnOf<[], number | null>(
   `SELECT min(at) FROM (
-     SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'unknown' AND next_step = 'send') AS at
-     UNION ALL SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'waiting')
-     UNION ALL SELECT (SELECT min(due_at_ms) FROM entries e WHERE e.state = 'pending' AND e.lane = pending.lane)
+     SELECT (SELECT min(due_steady) FROM entries WHERE state = 'unknown' AND next_step = 'send') AS at
+     UNION ALL SELECT (SELECT min(due_steady) FROM entries WHERE state = 'waiting')
+     UNION ALL SELECT (SELECT min(due_steady) FROM entries e WHERE e.state = 'pending' AND e.lane = pending.lane)
      FROM (${lanesOf('pending')}) pending)`,
 );
 const nextLookupAt = columnOf<[], number | null>(
   `SELECT min(at) FROM (
-     SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND ${hasNoOpenCall}) AS at
-     UNION ALL SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'placed' AND ${hasNoOpenCall}))`,
+     SELECT (SELECT min(e.due_steady) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND ${hasNoOpenCall}) AS at
+     UNION ALL SELECT (SELECT min(e.due_steady) FROM entries e WHERE e.state = 'placed' AND ${hasNoOpenCall}))`,
 );
 // Keeps rising when a transaction is rolled back.
 const totalChanges = columnOf<[], number>('SELECT total_changes()');
 /** Entries whose deadline passed while nothing was charged for them, some at a time. */
 export const selectOverdue = statementOf<[number], EntryRow>(
   `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
+);
+export const nextDeadline = columnOf<[], number | null>(
+  `SELECT min(not_after_ms) FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL`,
 );
 
 const turnsBetweenLast = 10;
@@ -136,18 +139,18 @@ export class Queue extends OutboxSteps {
   #nextAt: { changes: number; found: Map<'send' | 'lookup', number | null> } | null = null;
 
   /** The entries of unknown outcome that are due to be sent again. */
-  toSendAgain(nowMs: number): readonly EntryRow[] {
-    return selectToSendAgain(this.database).all({ nowMs });
+  toSendAgain(steadyMs: number): readonly EntryRow[] {
+    return selectToSendAgain(this.database).all({ steadyMs });
   }
 
   /**
    * The next entry that was never sent, or that waited to be sent again; null when no lane has one.
    */
   toSend(
-    at: { nowMs: number; latestMs: number; except: readonly number[] },
+    at: { steadyMs: number; latestMs: number; except: readonly number[] },
     rules: LaneRules,
   ): EntryRow | null {
-    const lanes = this.#inTurn(at.nowMs)
+    const lanes = this.#inTurn(at.steadyMs)
       .filter(({ read }) => mayClaim(read, rules))
       .map((candidates, index) => ({
         candidates,
@@ -196,8 +199,8 @@ export class Queue extends OutboxSteps {
   }
 
   /** The families of the products of which an order is due. */
-  dueFamilies(nowMs: number): readonly Family[] {
-    const due = this.#inTurn(nowMs).flatMap(({ read }) =>
+  dueFamilies(steadyMs: number): readonly Family[] {
+    const due = this.#inTurn(steadyMs).flatMap(({ read }) =>
       read.product === null ? [] : [read.family],
     );
     return (['gift_card', 'esim'] as const).filter((family) => due.includes(`family:${family}`));
@@ -207,14 +210,14 @@ export class Queue extends OutboxSteps {
    * The lanes with an entry that is due. Shops that had no turn yet take their turns in the order
    * of arrival.
    */
-  #inTurn(nowMs: number): readonly Candidates[] {
+  #inTurn(steadyMs: number): readonly Candidates[] {
     const last = (name: string): number => this.#lastTurns.get(name) ?? 0;
     const heads = ofStates((state) => selectHeads[state](this.database).all());
     const waiting = new Set(heads.waiting.map(({ lane }) => lane));
     return (['waiting', 'pending'] as const)
       .flatMap((state) =>
         heads[state]
-          .filter(({ dueAtMs }) => dueAtMs <= nowMs)
+          .filter(({ dueAtMs }) => dueAtMs <= steadyMs)
           .toSorted((a, b) => a.dueAtMs - b.dueAtMs || a.id - b.id)
           .map(({ lane }) => ({
             state,
@@ -236,25 +239,26 @@ export class Queue extends OutboxSteps {
    * The entry that is looked up next: by turns one of unknown outcome, and what is due longest. So
    * none waits for the others.
    */
-  toLookUp(nowMs: number, fingerprint: string | null): EntryRow | null {
-    const given = { nowMs, fingerprint };
+  toLookUp(steadyMs: number, fingerprint: string | null): EntryRow | null {
+    const given = { steadyMs, fingerprint };
     const first = this.#isTurnOfOldest ? undefined : lookUpUnknown(this.database).get(given);
     const oldest = first === undefined ? lookUpOldest : [];
     const due = oldest.flatMap((select) => select(this.database).get(given) ?? []);
-    const found = first ?? due.toSorted((a, b) => a.due_at_ms - b.due_at_ms)[0];
+    const found = first ?? due.toSorted((a, b) => a.due_steady - b.due_steady)[0];
     if (found !== undefined) this.#isTurnOfOldest = !this.#isTurnOfOldest;
     return found ?? null;
   }
 
   /** When the next entry is due for this step: a time, or null when none is waiting for one. */
-  nextAt(step: 'send' | 'lookup', nowMs: number): number | null {
+  nextAt(step: 'send' | 'lookup', steadyMs: number): number | null {
     const changes = totalChanges(this.database).get() ?? 0;
     if (this.#nextAt?.changes !== changes) this.#nextAt = { changes, found: new Map() };
     const { found } = this.#nextAt;
     const known = found.get(step);
     if (known !== undefined) return known;
     // With many lanes this is much cheaper than to look into each.
-    if (step === 'send' && findPendingDue(this.database).get({ nowMs }) !== undefined) return nowMs;
+    if (step === 'send' && findPendingDue(this.database).get({ steadyMs }) !== undefined)
+      return steadyMs;
     const at = (step === 'send' ? nextSendAt : nextLookupAt)(this.database).get() ?? null;
     found.set(step, at);
     return at;
@@ -279,13 +283,12 @@ export function unknownFactsOf(
     paused,
     pauses,
   }: { fingerprint: string | null; paused: PausedScopes; pauses: readonly Pause[] },
-): UnknownFacts {
+): Omit<UnknownFacts, 'notAfterMs'> {
   const sender = keyScope(row.key_name ?? '');
   return {
     ...row,
     rules: rulesFrom(row.rules),
-    notAfterMs: row.not_after_ms,
-    firstSentAtMs: row.first_sent_at_ms,
+    firstSentAtMs: row.first_sent_steady,
     recoveryStage: recoveryStageFrom(row.recovery_stage),
     originReference: originOf(database, row),
     heldByShop: whyHeldByShop(database, row),

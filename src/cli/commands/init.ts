@@ -1,13 +1,12 @@
 import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { ClockFollower } from '../../app/clock-follower.ts';
 import { noticeOlderCopy } from '../../app/older-copy.ts';
 import { openOutbox } from '../../app/open-outbox.ts';
 import type { Config, LoadedConfig } from '../../config/config.ts';
 import { ConfigInvalidError } from '../../config/config-issue.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { ContinuousClock } from '../../ops/system-clock.ts';
+import { SteadyClock } from '../../ops/system-clock.ts';
 import { upstreamOf } from '../../store/sqlite/inspect.ts';
 import { configFileOf, exampleFile } from '../../config/layers.ts';
 import { checkSkuMaps, issueAt, refuseOtherUpstream } from '../checked-config.ts';
@@ -94,11 +93,11 @@ export async function makeOutbox(
   context: CliContext,
   person: string | null,
 ): Promise<string | null> {
-  const clock = new ContinuousClock(context.clock);
+  const clock = new SteadyClock(context.clock);
   const logger = loggerFor(config, context.stderr, 'silent');
   const opened = openOutbox(config, 'if-missing');
   try {
-    await new ClockFollower({ store: opened.store, clock, logger }).catchUp();
+    await opened.store.continueTime(clock);
     return (await noticeOlderCopy({ config, clock, logger }, opened, person)).olderCopy;
   } finally {
     await opened.store.close();

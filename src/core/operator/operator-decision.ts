@@ -36,6 +36,7 @@ export interface OperatorFacts
 }
 
 interface OperatorPolicy {
+  /** In steady time, as all times of the facts. */
   readonly nowMs: number;
   /**
    * After this long since the first send the same reference is not sent again: the API may have

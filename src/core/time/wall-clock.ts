@@ -1,61 +1,17 @@
-/** The times of the two clocks of a machine at one moment, in ms. */
-export interface ClockSample {
-  /** Since 1970, UTC; somebody may set it. */
-  readonly wallMs: number;
-  /** On a clock that only runs forward and is never set. */
-  readonly monoMs: number;
-}
+import type { TimeMark } from '../clock.ts';
 
-/** A smaller difference is followed at once: clocks are corrected by seconds all the time. */
-export const smallestStepMs = 5000;
+type ClockSample = Pick<TimeMark, 'wallMs' | 'steadyMs'>;
+
+/** Clocks are corrected by seconds all the time. */
+const smallestStepMs = 5000;
 
 /**
- * By how much the wall clock was set between two moments, in ms; 0 where that cannot be told from a
- * correction.
- */
-export function stepBetween(first: ClockSample, second: ClockSample): number {
-  const stepMs = second.wallMs - first.wallMs - Math.round(second.monoMs - first.monoMs);
-  return Math.abs(stepMs) >= smallestStepMs ? stepMs : 0;
-}
-
-/**
- * Finds steps of the wall clock by comparing it with the monotonic clock. A wall clock that
- * somebody sets, or that NTP corrects, advances by another time than the monotonic clock does. A
- * machine that slept looks the same as one whose wall clock was set forward.
- */
-export class ClockSteps {
-  #last: ClockSample;
-
-  constructor(first: ClockSample) {
-    this.#last = first;
-  }
-
-  /**
-   * Compares a sample with the one before.
-   * @returns `wallMs`: the time without the step; `stepMs`: by how much the wall clock has stepped,
-   * negative for a step back,
-   *   0 for none. A step is reported at each call, until it is accepted or the wall clock is set back.
-   */
-  read(sample: ClockSample): { readonly wallMs: number; readonly stepMs: number } {
-    const stepMs = stepBetween(this.#last, sample);
-    if (stepMs !== 0) return { wallMs: sample.wallMs - stepMs, stepMs };
-    this.#last = sample;
-    return { wallMs: sample.wallMs, stepMs: 0 };
-  }
-
-  /** From now on, times are those after a step of `stepMs`. */
-  accept(stepMs: number): void {
-    this.#last = { ...this.#last, wallMs: this.#last.wallMs + stepMs };
-  }
-}
-
-/**
- * An answer of the API with its `Date` (RFC 9110, 6.6.1), and when its call was made, by the
- * monotonic clock.
+ * An answer of the API with its `Date` (RFC 9110, 6.6.1), and when its call was made, in steady
+ * time.
  */
 interface DatedAnswer {
-  readonly sentMono: number;
-  readonly receivedMono: number;
+  readonly sentMs: number;
+  readonly receivedMs: number;
   /** A whole second: the API's clock showed up to 999 ms more. */
   readonly dateMs: number;
 }
@@ -95,13 +51,14 @@ export interface PresentTime {
 }
 
 /**
- * The time of the API, estimated from the `Date` of its answers and kept by the monotonic clock: a
- * step of this machine's wall clock does not change it. An answer tells the time as of the middle
+ * The time of the API, estimated from the `Date` of its answers and kept by steady time: a step of
+ * this machine's wall clock does not change it. An answer tells the time as of the middle
  * of its call, give or take the time of one way. So the fastest one is believed, among those that
  * most others agree with.
  */
 export class ApiTime {
-  readonly #startMono: number;
+  readonly #startMs: number;
+  #last: ClockSample | null = null;
   #answers: DatedAnswer[] = [];
   #undated = 0;
   /**
@@ -110,8 +67,8 @@ export class ApiTime {
    */
   #unconfirmedMs = 0;
 
-  constructor(startMono: number) {
-    this.#startMono = startMono;
+  constructor(startMs: number) {
+    this.#startMs = startMs;
   }
 
   /** The API answered; `dateMs` is null when its answer has no date. */
@@ -120,18 +77,23 @@ export class ApiTime {
     now: ClockSample,
   ): void {
     const { dateMs } = answer;
+    this.#lookForStep(now);
     if (dateMs === null) this.#undated += 1;
     else this.#answers = [{ ...answer, dateMs }, ...this.#answers].slice(0, kept);
-    if (this.read(now).verdict !== 'unknown') this.#unconfirmedMs = 0;
+    if (this.#reading(now).verdict !== 'unknown') this.#unconfirmedMs = 0;
   }
 
   /**
-   * The wall clock of this machine was set. A step forward may also be a machine that slept, in
-   * which its monotonic clock did not run: then the answers so far say nothing any more, unless the
-   * step made the clock right.
+   * Whether the wall clock of this machine was set since the last look. A step forward may also be
+   * a machine that slept, in which its steady time did not run: then the answers so far say nothing
+   * any more, unless the step made the clock right.
    */
-  wallClockStepped(stepMs: number, now: ClockSample): void {
-    const { verdict, aheadMs } = this.read(now);
+  #lookForStep(now: ClockSample): void {
+    const last = this.#last ?? now;
+    this.#last = now;
+    const stepMs = now.wallMs - last.wallMs - Math.round(now.steadyMs - last.steadyMs);
+    if (Math.abs(stepMs) < smallestStepMs) return;
+    const { verdict, aheadMs } = this.#reading(now);
     if (verdict === 'right' || (stepMs < 0 && verdict === 'wrong')) return;
     this.#unconfirmedMs =
       verdict === 'wrong' && aheadMs !== null ? aheadMs : this.#unconfirmedMs + stepMs;
@@ -140,6 +102,11 @@ export class ApiTime {
   }
 
   read(now: ClockSample): ClockReading {
+    this.#lookForStep(now);
+    return this.#reading(now);
+  }
+
+  #reading(now: ClockSample): ClockReading {
     const { aheadMs, agreeing } = this.#estimate(now);
     if (aheadMs === null) return { verdict: 'unknown', aheadMs };
     if (Math.abs(aheadMs) <= wrongClockMs) return { verdict: 'right', aheadMs };
@@ -152,15 +119,15 @@ export class ApiTime {
     if (verdict === 'right') return { earliestMs: wallMs, latestMs: wallMs };
     if (verdict === 'wrong') return between(wallMs, aheadMs ?? 0);
     if (this.#unconfirmedMs !== 0) return between(wallMs, this.#unconfirmedMs);
-    const isGivenUp = this.#undated >= enough || now.monoMs - this.#startMono >= longestUnknownMs;
+    const isGivenUp = this.#undated >= enough || now.steadyMs - this.#startMs >= longestUnknownMs;
     return { earliestMs: isGivenUp ? wallMs : Number.NEGATIVE_INFINITY, latestMs: wallMs };
   }
 
   /** How far ahead this machine's clock is by most of the answers, and how many those are. */
   #estimate(now: ClockSample): { aheadMs: number | null; agreeing: number } {
-    const shown = this.#answers.map(({ sentMono, receivedMono, dateMs }) => ({
-      aheadMs: now.wallMs - now.monoMs - (dateMs + 500 - (sentMono + receivedMono) / 2),
-      toleranceMs: (receivedMono - sentMono) / 2,
+    const shown = this.#answers.map(({ sentMs, receivedMs, dateMs }) => ({
+      aheadMs: now.wallMs - now.steadyMs - (dateMs + 500 - (sentMs + receivedMs) / 2),
+      toleranceMs: (receivedMs - sentMs) / 2,
     }));
     const sorted = shown.toSorted((a, b) => a.aheadMs - b.aheadMs);
     const middle = sorted[Math.floor(sorted.length / 2)];

@@ -30,15 +30,15 @@ const watchedFiles = 500;
  * to them there.
  */
 export class ArchivedFiles {
-  #watched: (ArchivedFile & { untilMono: number })[] = [];
+  #watched: (ArchivedFile & { untilMs: number })[] = [];
 
-  watch(file: ArchivedFile, nowMono: number): void {
-    this.#watched.push({ ...file, untilMono: nowMono + watchedMs });
+  watch(file: ArchivedFile, steadyMs: number): void {
+    this.#watched.push({ ...file, untilMs: steadyMs + watchedMs });
     if (this.#watched.length > watchedFiles) this.#watched.shift();
   }
 
-  async takeChanged(nowMono: number): Promise<readonly ArchivedFile[]> {
-    this.#watched = this.#watched.filter((file) => file.untilMono > nowMono);
+  async takeChanged(steadyMs: number): Promise<readonly ArchivedFile[]> {
+    this.#watched = this.#watched.filter((file) => file.untilMs > steadyMs);
     const changed: ArchivedFile[] = [];
     for (const file of this.#watched) {
       const signature = await signatureAt(file.path);

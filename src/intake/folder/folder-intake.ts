@@ -72,7 +72,7 @@ export class FolderIntake {
   readonly #stable: StableFiles;
   readonly #loop: Loop;
   /** Files in the work folder by id, and when to process each of them. */
-  readonly #unfinished = new Map<string, { file: ClaimedFile; dueMono: number }>();
+  readonly #unfinished = new Map<string, { file: ClaimedFile; dueMs: number }>();
   /** Files in the inbox that could not be claimed by key, and when to try each of them again. */
   readonly #unclaimable = new Map<string, number>();
   readonly #begun = new Set<string>();
@@ -183,7 +183,7 @@ export class FolderIntake {
     const { config, store } = this.#options;
     const { unfinished, foreign } = await findUnfinishedFiles(config, store.intake.files);
     const unknown = unfinished.filter(({ id }) => !this.#unfinished.has(id));
-    for (const file of unknown) this.#unfinished.set(file.id, { file, dueMono: 0 });
+    for (const file of unknown) this.#unfinished.set(file.id, { file, dueMs: 0 });
     this.#log.resumed(unknown.length);
     return foreign;
   }
@@ -224,7 +224,7 @@ export class FolderIntake {
     const report = new ScanReport();
     await this.#findMore();
     for (const file of await this.#lateWrites()) await this.#reclaim(file, report);
-    const due = [...this.#unfinished.values()].filter(({ dueMono }) => dueMono <= clock.monoMs());
+    const due = [...this.#unfinished.values()].filter(({ dueMs }) => dueMs <= clock.steadyMs());
     // Without space a file would be read again and again, up to its first new order.
     if (await this.#hasDiskSpace()) for (const { file } of due) await this.#ingest(file, report);
 
@@ -241,8 +241,9 @@ export class FolderIntake {
     const { clock, config } = this.#options;
     const message = `The archive ${config.archive} cannot be read, so late writes go unnoticed`;
     return (
-      (await this.#attempt('archive', message, () => this.#archived.takeChanged(clock.monoMs()))) ??
-      []
+      (await this.#attempt('archive', message, () =>
+        this.#archived.takeChanged(clock.steadyMs()),
+      )) ?? []
     );
   }
 
@@ -255,7 +256,7 @@ export class FolderIntake {
     this.#forgetRemoved(files);
     const isMarked = (file: InboxFile): boolean =>
       config.ready === 'stable' || marked.has(file.key);
-    const stable = this.#stable.observe(files, clock.monoMs());
+    const stable = this.#stable.observe(files, clock.steadyMs());
     this.#log.folders(stable.filter((file) => file.kind === 'folder').map((file) => file.name));
     const ready = stable.filter((file) => file.kind !== 'folder' && isMarked(file));
     report.waiting = files.filter((file) => file.kind !== 'folder').length - ready.length;
@@ -283,7 +284,7 @@ export class FolderIntake {
 
   async #claim(file: InboxFile, report: ScanReport): Promise<ClaimedFile | null> {
     const { config, clock } = this.#options;
-    if ((this.#unclaimable.get(file.key) ?? 0) > clock.monoMs()) {
+    if ((this.#unclaimable.get(file.key) ?? 0) > clock.steadyMs()) {
       report.deferred += 1;
       return null;
     }
@@ -292,11 +293,11 @@ export class FolderIntake {
     const claimed = await this.#attempt(`claim ${file.key}`, message, claim, () => {
       report.deferred += 1;
       this.#mayHaveMore = true;
-      this.#unclaimable.set(file.key, clock.monoMs() + retryMs);
+      this.#unclaimable.set(file.key, clock.steadyMs() + retryMs);
     });
     if (claimed === undefined) return null;
     this.#unclaimable.delete(file.key);
-    if (claimed !== null) this.#unfinished.set(claimed.id, { file: claimed, dueMono: 0 });
+    if (claimed !== null) this.#unfinished.set(claimed.id, { file: claimed, dueMs: 0 });
     return claimed;
   }
 
@@ -313,12 +314,12 @@ export class FolderIntake {
     };
     const file = await this.#attempt(`archive ${archived.path}`, message, reclaim, () => {
       this.#mayHaveMore = true;
-      this.#archived.watch(archived, clock.monoMs());
+      this.#archived.watch(archived, clock.steadyMs());
     });
     if (file === undefined) return;
     this.#log.lateWrite(file, archived.path);
     report.changed += 1;
-    this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + config.stableMs });
+    this.#unfinished.set(file.id, { file, dueMs: clock.steadyMs() + config.stableMs });
   }
 
   async #ingest(file: ClaimedFile, report: ScanReport): Promise<FileOutcome['kind'] | null> {
@@ -330,7 +331,7 @@ export class FolderIntake {
       skus: this.#skus,
       format: this.#format,
       onAccepted,
-      onArchiving: (archived) => this.#archived.watch(archived, clock.monoMs()),
+      onArchiving: (archived) => this.#archived.watch(archived, clock.steadyMs()),
       begun: this.#begun,
       signal: this.#loop.signal,
     };
@@ -340,7 +341,7 @@ export class FolderIntake {
       report.deferred += 1;
       this.#mayHaveMore = true;
       const delayMs = isDiskFull(error) ? fullDiskRetryMs : retryMs;
-      this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + delayMs });
+      this.#unfinished.set(file.id, { file, dueMs: clock.steadyMs() + delayMs });
     });
     if (outcome === undefined) return null;
     this.#log.outcome(outcome);
@@ -353,7 +354,7 @@ export class FolderIntake {
     if (outcome.kind === 'changed') {
       this.#unfinished.set(outcome.next.id, {
         file: outcome.next,
-        dueMono: clock.monoMs() + config.stableMs,
+        dueMs: clock.steadyMs() + config.stableMs,
       });
     }
     report.add(outcome);

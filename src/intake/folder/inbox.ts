@@ -7,7 +7,7 @@ import type { FolderSettings } from './settings.ts';
 interface Observation {
   signature: string;
   count: number;
-  sinceMono: number;
+  sinceMs: number;
   /** Its content shows that more may follow. */
   isUnfinished: boolean;
 }
@@ -25,28 +25,28 @@ export class StableFiles {
   }
 
   /** Records a scan and returns the stable files, those first that have been stable longest. */
-  observe(files: readonly InboxFile[], nowMono: number): readonly InboxFile[] {
+  observe(files: readonly InboxFile[], steadyMs: number): readonly InboxFile[] {
     const { stableObservations, stableMs, unfinishedMs, ready } = this.#config;
     const seen = new Map<string, Observation>();
-    const stable: { file: InboxFile; sinceMono: number }[] = [];
+    const stable: { file: InboxFile; sinceMs: number }[] = [];
     for (const file of files) {
       const before = this.#seen.get(file.key);
       const observation =
         before?.signature === file.signature
           ? { ...before, count: before.count + 1 }
-          : { signature: file.signature, count: 1, sinceMono: nowMono, isUnfinished: false };
+          : { signature: file.signature, count: 1, sinceMs: steadyMs, isUnfinished: false };
       seen.set(file.key, observation);
-      const { count, sinceMono } = observation;
+      const { count, sinceMs } = observation;
       const looksSame = (ms: number): boolean =>
-        count >= stableObservations && nowMono - sinceMono >= ms;
+        count >= stableObservations && steadyMs - sinceMs >= ms;
       const isLong = file.kind !== 'file' || ready === 'done_file' || looksSame(unfinishedMs);
       const mayBeDone =
         file.sizeBytes > 0 && formatOf(file.name) !== null && !observation.isUnfinished;
       if (looksSame(stableMs) && (isLong || mayBeDone))
-        stable.push({ file: { ...file, isLong }, sinceMono });
+        stable.push({ file: { ...file, isLong }, sinceMs });
     }
     this.#seen = seen;
-    return stable.toSorted((one, other) => one.sinceMono - other.sinceMono).map(({ file }) => file);
+    return stable.toSorted((one, other) => one.sinceMs - other.sinceMs).map(({ file }) => file);
   }
 
   /** The file was put back: it is stable when it has changed, or looked the same for long. */

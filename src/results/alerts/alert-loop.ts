@@ -106,7 +106,7 @@ export class AlertLoop {
       const isKnown = textOf(news.toldThen) === textOf(told.conditions);
       if (!isKnown) await this.#record({ ...told, conditions: news.toldThen });
       await this.#pause.endUnneeded();
-    } else if (clock.wallMs() >= told.nextAtMs) await this.#post(news, told);
+    } else if (clock.steadyMs() >= told.nextAtMs) await this.#post(news, told);
   }
 
   async #post(news: News, told: Told): Promise<void> {
@@ -129,7 +129,10 @@ export class AlertLoop {
     }
     const firing = news.firing.map(({ condition }) => condition);
     logger.info({ endpoint: name, firing, resolved: news.resolved }, 'alert posted');
-    await this.#record({ conditions: news.toldThen, nextAtMs: nowMs + intervalMs });
+    await this.#record({
+      conditions: news.toldThen,
+      nextAtMs: Math.ceil(clock.steadyMs()) + intervalMs,
+    });
     await this.#pause.works(isProbing);
   }
 

@@ -23,6 +23,7 @@ export interface AlertRow
 
 interface Told {
   readonly conditions: readonly AlertCondition[];
+  /** In steady time. */
   readonly nextAtMs: number;
 }
 

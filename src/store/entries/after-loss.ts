@@ -1,3 +1,4 @@
+import { steadyOf } from '../../core/clock.ts';
 import { mayHaveBoughtParts } from '../../core/entry/after-loss.ts';
 import { outcomeRowFrom } from '../../core/answers/outcome.ts';
 import type { PurchaseFacts } from '../../core/entry/may-be-bought.ts';
@@ -6,6 +7,7 @@ import type { OutboxProgress } from '../../core/outbox-progress.ts';
 import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { makeDatabaseId, readMeta, writeMeta } from '../sqlite/meta.ts';
+import type { Outbox } from '../sqlite/outbox.ts';
 import { recoveryStageFrom, rulesFrom, type EntryRow } from '../sqlite/rows.ts';
 import { forgetRefusals } from './entry-changes.ts';
 
@@ -21,12 +23,10 @@ export interface AfterLossRequest extends AuditedRequest {
   readonly replaced?: OutboxProgress | null;
 }
 
-const untilName = 'after_loss_until_ms';
+const factName = 'after_loss';
 const openStates = `'pending', 'sending', 'waiting', 'unknown', 'held', 'needs_review'`;
 
-const newestOpen = columnOf<[], number>(
-  `SELECT coalesce(max(created_at_ms), 0) FROM entries WHERE state IN (${openStates})`,
-);
+const newestEntry = columnOf<[], number>('SELECT coalesce(max(id), 0) FROM entries');
 // An older copy does not know what became of its entries of unknown outcome: since then each may
 // have been rejected, and bought in another way. They are looked up like entries that were never
 // sent. Entries that were looked up after an earlier loss are looked up again.
@@ -34,45 +34,43 @@ const restartRecovery = statementOf<[], never>(
   `UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
    WHERE state IN (${openStates})`,
 );
-const moveArrivals = statementOf<{ stepMs: number; untilMs: number }, never>(
-  `UPDATE entries SET created_at_ms = created_at_ms + :stepMs WHERE state IN (${openStates}) AND created_at_ms < :untilMs`,
-);
-
 /**
- * Entries that came in before this time, in ms, are looked up before they are sent. Null: no outbox
- * was lost.
+ * Until when entries that come in are looked up before they are sent, in steady time, and the last
+ * of those; null while more may come.
  */
-function afterLossUntil(database: Sqlite): number | null {
-  const until = readMeta(database, untilName);
-  return until === undefined ? null : Number(until);
+interface AfterLoss {
+  readonly untilMs: number;
+  readonly lastEntry: number | null;
+}
+
+/** Null: no outbox was lost. */
+function readAfterLoss(database: Sqlite): AfterLoss | null {
+  return JSON.parse(readMeta(database, factName) ?? 'null');
 }
 
 /** Records that an outbox was lost, in a transaction of its own. */
-export function beginAfterLoss(database: Sqlite, given: AfterLossRequest): void {
+export function beginAfterLoss({ database, clock }: Outbox, given: AfterLossRequest): void {
   const { replaced = null, ...request } = checkedAuditedRequest(given);
   inTransaction(database, () => {
-    // The lost outbox may have sent any entry that is here already, also one that came in while the
-    // wall clock was ahead.
-    const untilMs = Math.max(request.untilMs, (newestOpen(database).get() ?? 0) + 1);
+    const untilMs = steadyOf(request.untilMs, {
+      wallMs: request.nowMs,
+      steadyMs: clock.steadyMs(),
+    });
     makeDatabaseId(database);
-    writeMeta(database, untilName, String(untilMs));
+    writeMeta(database, factName, JSON.stringify({ untilMs, lastEntry: null }));
     forgetRefusals(database).run();
     restartRecovery(database).run();
-    const detail = { until_ms: untilMs, replaced };
+    const detail = { until_ms: request.untilMs, replaced };
     recordAudit(database, { ...request, action: 'recovery_stage', subject: 'outbox', detail });
   });
 }
 
-/**
- * The wall clock has stepped. Until when entries are looked up first moves with it, and so does
- * when those came in: both are compared, and the age of a reference that the lost outbox may have
- * sent is counted from then. Called inside a transaction.
- */
-export function moveAfterLoss(database: Sqlite, stepMs: number): void {
-  const untilMs = afterLossUntil(database);
-  if (untilMs === null || stepMs === 0) return;
-  moveArrivals(database).run({ stepMs, untilMs });
-  writeMeta(database, untilName, String(untilMs + stepMs));
+/** Called every ten seconds, inside a transaction: entries that come in after the time are new. */
+export function endAfterLoss({ database, clock }: Outbox): void {
+  const lost = readAfterLoss(database);
+  if (lost === null || lost.lastEntry !== null || clock.steadyMs() < lost.untilMs) return;
+  const lastEntry = newestEntry(database).get() ?? 0;
+  writeMeta(database, factName, JSON.stringify({ ...lost, lastEntry }));
 }
 
 /** The state of an entry; for a held entry, the state that it had before. */
@@ -87,8 +85,8 @@ function stateBehindHold(row: EntryRow): EntryState | null {
 export function lostOutboxMayHaveSent(database: Sqlite, row: EntryRow): boolean {
   const state = stateBehindHold(row);
   if (row.recovery_stage !== 0 || (state !== 'pending' && state !== 'waiting')) return false;
-  const untilMs = afterLossUntil(database);
-  return untilMs !== null && row.created_at_ms < untilMs;
+  const lost = readAfterLoss(database);
+  return lost !== null && row.id <= (lost.lastEntry ?? row.id);
 }
 
 /**
@@ -142,7 +140,7 @@ export function purchaseFactsOf(database: Sqlite, row: EntryRow): PurchaseFacts 
     lostOutboxMayHaveBought:
       lostOutboxMayHaveSent(database, row) || lostOutboxMayHaveBoughtParts(row),
     row: outcomeRowFrom(row.outcome_row),
-    firstSentAtMs: row.first_sent_at_ms,
+    firstSentAtMs: row.first_sent_steady,
     orderNumber: row.order_number,
     errorCode: row.error_code,
     unitCount: row.unit_count,

@@ -35,10 +35,9 @@ type Update = ReturnType<typeof updateOf>;
 type Values = Readonly<Record<string, unknown>>;
 
 const updateByPerson = updateOf(
-  `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
-     in_flight_window_end_ms = :inFlightWindowEndMs, review_reason = :reviewReason,
-     in_flight_window_end_mono = CASE WHEN :inFlightWindowEndMs IS NULL THEN NULL ELSE in_flight_window_end_mono END, held_from = :heldFrom,
-     held_by = NULL,
+  `UPDATE entries SET state = :state, next_step = :nextStep, due_steady = :dueAtMs, outcome_unknown = :outcomeUnknown,
+     in_flight_window_end_steady = :inFlightWindowEndMs, review_reason = :reviewReason,
+     held_from = :heldFrom, held_by = NULL,
      order_number = coalesce(order_number, :orderNumber), ${setUnits}, units_missing = :unitsMissing,
      resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
      error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
@@ -58,10 +57,10 @@ const updateFlagged = updateOf(
   `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
 );
 const updateNextStep = updateOf(
-  `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
+  `UPDATE entries SET next_step = 'lookup', due_steady = 0, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
 );
 const updateRecovered = updateOf(
-  `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
+  `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_steady = 0,
      updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
 );
 /**

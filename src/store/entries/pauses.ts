@@ -11,6 +11,7 @@ export interface Pause {
   readonly message: string;
   readonly openedBy: string;
   readonly sinceMs: number;
+  /** In steady time. */
   readonly probeAtMs: number | null;
   readonly probes: number;
 }
@@ -49,18 +50,18 @@ export const pausedByPerson = 'manual';
 export const keyOfOtherAccount = 'key_of_other_account';
 
 const select = statementOf<[], Pause>(
-  `SELECT scope, reason, message, opened_by AS openedBy, since_ms AS sinceMs, probe_at_ms AS probeAtMs, probes
+  `SELECT scope, reason, message, opened_by AS openedBy, since_ms AS sinceMs, probe_steady AS probeAtMs, probes
    FROM pauses ORDER BY since_ms, scope`,
 );
 const insert = statementOf<Required<NewPause>, never>(
-  `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms, probes)
+  `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_steady, probes)
    VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs, :probes) ON CONFLICT (scope) DO NOTHING`,
 );
 const setProbe = statementOf<[number, string], never>(
-  'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
+  'UPDATE pauses SET probe_steady = ?, probes = probes + 1 WHERE scope = ? AND probe_steady IS NOT NULL',
 );
-const probeNow = statementOf<[number, string], never>(
-  'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
+const probeNow = statementOf<[string], never>(
+  'UPDATE pauses SET probe_steady = 0, probes = 0 WHERE scope = ? AND probe_steady IS NOT NULL',
 );
 // A probe in flight must not end a pause that a person took over meanwhile.
 const removeOfWorker = columnOf<[string], string>(
@@ -72,10 +73,10 @@ const insertByPerson = statementOf<
   { scope: string; reason: string; actor: string; nowMs: number },
   never
 >(
-  `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
+  `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_steady)
    VALUES (:scope, '${pausedByPerson}', :reason, :actor, :nowMs, NULL)
    ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
-     opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
+     opened_by = excluded.opened_by, probe_steady = NULL, probes = 0
    WHERE pauses.reason <> '${pausedByPerson}'`,
 );
 export const forgetEvidence = statementOf<{ scope: string; reason: string }, never>(
@@ -192,7 +193,7 @@ export function updatePausesOfKeys(
     const scope = scopeFrom(text);
     const mayEnd =
       scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
-    if (changed.length > 0 && mayEnd) probeNow(database).run(nowMs, text);
+    if (changed.length > 0 && mayEnd) probeNow(database).run(text);
     if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByPerson)
       continue;
     endPause(database, text, 'the key is not configured any more', nowMs);

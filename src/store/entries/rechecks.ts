@@ -30,6 +30,12 @@ export interface DueRecheck {
   readonly problem: string | null;
 }
 
+interface DueAsk {
+  readonly source: string;
+  readonly steadyMs: number;
+  readonly limit: number;
+}
+
 /** An entry is asked again after this time, in ms, in case that nobody reads the order. */
 const askedAgainMs = 600_000;
 
@@ -45,38 +51,38 @@ const findOrder = statementOf<[number], OrderKey & { readonly currentAtMs: numbe
    JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id WHERE l.id = ? AND l.shop_hold_lifted = 0`,
 );
 const begin = statementOf<OrderKey & { nowMs: number }, never>(
-  `UPDATE storefront_orders SET recheck_since_ms = :nowMs, recheck_at_ms = :nowMs
+  `UPDATE storefront_orders SET recheck_since_ms = :nowMs, recheck_steady = 0
    WHERE source = :source AND order_id = :orderId AND recheck_since_ms IS NULL`,
 );
 const delay = statementOf<{ id: number; dueAtMs: number }, never>(
-  `UPDATE entries SET due_before_recheck_ms = coalesce(due_before_recheck_ms, due_at_ms), due_at_ms = :dueAtMs
+  `UPDATE entries SET due_before_recheck_steady = coalesce(due_before_recheck_steady, due_steady), due_steady = :dueAtMs
    WHERE id = :id AND state IN ('pending', 'waiting')`,
 );
 const clear = statementOf<OrderKey, never>(
-  `UPDATE storefront_orders SET recheck_since_ms = NULL, recheck_at_ms = NULL, recheck_problem = NULL
+  `UPDATE storefront_orders SET recheck_since_ms = NULL, recheck_steady = NULL, recheck_problem = NULL
    WHERE source = :source AND order_id = :orderId AND recheck_since_ms IS NOT NULL`,
 );
-const resume = statementOf<OrderKey & { nowMs: number }, never>(
-  `UPDATE entries SET due_before_recheck_ms = NULL,
-     due_at_ms = CASE WHEN state IN ('pending', 'waiting', 'held') THEN min(due_before_recheck_ms, :nowMs) ELSE due_at_ms END
-   WHERE due_before_recheck_ms IS NOT NULL AND line_id IN (
+const resume = statementOf<OrderKey, never>(
+  `UPDATE entries SET due_before_recheck_steady = NULL,
+     due_steady = CASE WHEN state IN ('pending', 'waiting', 'held') THEN due_before_recheck_steady ELSE due_steady END
+   WHERE due_before_recheck_steady IS NOT NULL AND line_id IN (
      SELECT l.id FROM lines l JOIN requests r ON r.id = l.request_id WHERE r.source = :source AND r.order_id = :orderId)`,
 );
 const unwanted = columnOf<[string], string>(
   `SELECT o.order_id FROM storefront_orders o WHERE ${isWaiting} AND o.source = ? AND NOT EXISTS (
      SELECT 1 FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
-     WHERE r.source = o.source AND r.order_id = o.order_id AND e.due_before_recheck_ms IS NOT NULL
+     WHERE r.source = o.source AND r.order_id = o.order_id AND e.due_before_recheck_steady IS NOT NULL
        AND e.state IN ('pending', 'waiting')) LIMIT ${atOnce}`,
 );
-const due = statementOf<{ source: string; nowMs: number; limit: number }, DueRecheck>(
+const due = statementOf<DueAsk, DueRecheck>(
   `SELECT o.order_id AS orderId, o.recheck_since_ms AS sinceMs, o.recheck_problem AS problem FROM storefront_orders o
-   WHERE ${isWaiting} AND o.source = :source AND o.recheck_at_ms <= :nowMs ORDER BY o.recheck_at_ms LIMIT :limit`,
+   WHERE ${isWaiting} AND o.source = :source AND o.recheck_steady <= :steadyMs ORDER BY o.recheck_steady LIMIT :limit`,
 );
 export const nextRecheckAt = columnOf<[string], number | null>(
-  `SELECT min(o.recheck_at_ms) FROM storefront_orders o WHERE ${isWaiting} AND o.source = ?`,
+  `SELECT min(o.recheck_steady) FROM storefront_orders o WHERE ${isWaiting} AND o.source = ?`,
 );
 export const postponeRecheck = statementOf<OrderKey & { problem: string; atMs: number }, never>(
-  `UPDATE storefront_orders SET recheck_at_ms = :atMs, recheck_problem = :problem
+  `UPDATE storefront_orders SET recheck_steady = :atMs, recheck_problem = :problem
    WHERE source = :source AND order_id = :orderId AND recheck_since_ms IS NOT NULL`,
 );
 const ofOthers = statementOf<[string], OrderKey>(
@@ -96,34 +102,27 @@ export function findShopOrder(
 export function delayForRecheck(
   database: Sqlite,
   row: EntryRow,
-  order: OrderKey,
-  nowMs: number,
+  { source, orderId }: OrderKey,
+  { nowMs, steadyMs }: { readonly nowMs: number; readonly steadyMs: number },
 ): void {
-  begin(database).run({ source: order.source, orderId: order.orderId, nowMs });
-  const { changes } = delay(database).run({ id: row.id, dueAtMs: nowMs + askedAgainMs });
+  begin(database).run({ source, orderId, nowMs });
+  const { changes } = delay(database).run({ id: row.id, dueAtMs: steadyMs + askedAgainMs });
   assert(changes === 1, `${row.reference} is to be sent`);
 }
 
 /** The order waits no more: its entries are due when they were before. Returns how many. */
-export function endRecheck(
-  database: Sqlite,
-  { source, orderId, nowMs }: OrderKey & { readonly nowMs: number },
-): number {
+export function endRecheck(database: Sqlite, { source, orderId }: OrderKey): number {
   if (clear(database).run({ source, orderId }).changes === 0) return 0;
-  return resume(database).run({ source, orderId, nowMs }).changes;
+  return resume(database).run({ source, orderId }).changes;
 }
 
 /**
  * The orders that are due to be read, the longest due first. An order that no line waits for any
  * more is forgotten.
  */
-export function dueRechecks(
-  database: Sqlite,
-  ask: { source: string; nowMs: number; limit: number },
-): readonly DueRecheck[] {
-  const { source, nowMs } = ask;
-  for (const orderId of unwanted(database).all(source))
-    endRecheck(database, { source, orderId, nowMs });
+export function dueRechecks(database: Sqlite, ask: DueAsk): readonly DueRecheck[] {
+  const { source } = ask;
+  for (const orderId of unwanted(database).all(source)) endRecheck(database, { source, orderId });
   return due(database).all(ask);
 }
 
@@ -131,15 +130,11 @@ export function dueRechecks(
  * Ends the waiting for shops that are not among these, because nobody reads them. Returns how many
  * entries are due.
  */
-export function endRechecksOfOthers(
-  database: Sqlite,
-  { sources, nowMs }: { sources: readonly string[]; nowMs: number },
-): number {
+export function endRechecksOfOthers(database: Sqlite, sources: readonly string[]): number {
   let entries = 0;
   for (;;) {
     const orders = ofOthers(database).all(JSON.stringify(sources));
-    for (const { source, orderId } of orders)
-      entries += endRecheck(database, { source, orderId, nowMs });
+    for (const order of orders) entries += endRecheck(database, order);
     if (orders.length < atOnce) return entries;
   }
 }

@@ -25,11 +25,11 @@ type EntryLine = { readonly requestId: number } & Readonly<
 
 const insert = statementOf<Record<string, unknown>, never>(
   `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
-                        not_after_ms, rules, taken_back, state, lane, due_at_ms, created_at_ms, updated_at_ms)
+                        not_after_ms, rules, taken_back, state, lane, due_steady, created_at_ms, updated_at_ms)
    SELECT :reference, line_id, :generation, :part, :operation, :variant, :plan, :iccid, :quantity, :days, :currency,
           :notAfterMs, :rules,
           -- Who orders it again waits for it again.
-          CASE WHEN :byPerson = 0 THEN taken_back ELSE 0 END, 'pending', :lane, :nowMs,
+          CASE WHEN :byPerson = 0 THEN taken_back ELSE 0 END, 'pending', :lane, :steadyMs,
           -- After a loss a replacement is looked up first, too, if its original was: however long that took.
           CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
    FROM entries WHERE id = :id`,
@@ -138,6 +138,7 @@ function insertEntry(
     id: row.id,
     reference,
     lane,
+    steadyMs: outbox.clock.steadyMs(),
   });
   return reference;
 }

@@ -6,6 +6,7 @@ import { repeatResult } from '../results/due-results.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumnsOf } from '../sqlite/rows.ts';
+import { writeMark } from '../sqlite/steady-time.ts';
 import { insertLine } from './new-lines.ts';
 import { recordRejection, reject, type NewRejection } from './rejections.ts';
 import { countReceived, findRequest, requestOf, type Request } from './requests.ts';
@@ -93,6 +94,7 @@ const countFile = statementOf<
  */
 export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly AcceptedLine[] {
   const { nowMs, fileId, delimiter = null, rejections } = batch;
+  writeMark(outbox.database, outbox.clock);
   const taken = batch.lines.map((line) => takeLine(outbox, line, batch));
   if (fileId !== null && delimiter !== null) {
     const rows = taken.filter(({ accepted }) => accepted.status !== 'conflict');
@@ -109,7 +111,7 @@ export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly Accept
   const repeats = taken.filter(({ isRepeat }) => isRepeat);
   // Sent again: the shop gets its result again, in case it lost it.
   for (const requestId of new Set(repeats.map(({ request }) => request.requestId)))
-    repeatResult(outbox, requestId, nowMs);
+    repeatResult(outbox, requestId);
   const count = (status: AcceptedLine['status']) =>
     taken.filter(({ accepted }) => accepted.status === status).length;
   if (fileId !== null) {

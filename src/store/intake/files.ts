@@ -82,9 +82,10 @@ export class OrderFiles extends OutboxSteps {
   readonly reject = this.#change(reject, 'is rejected before anything of it is ingested');
 
   /** Its rows are in the outbox. From now on its results are written back, if it is a CSV file. */
-  readonly archive = this.step(({ database }, id: string): void => {
-    assert(archive(database).run(id).changes === 1, `file ${id} is archived after it was ingested`);
-    makeCsvFileDue(database, id);
+  readonly archive = this.step((outbox, id: string): void => {
+    const { changes } = archive(outbox.database).run(id);
+    assert(changes === 1, `file ${id} is archived after it was ingested`);
+    makeCsvFileDue(outbox, id);
   });
 
   /**

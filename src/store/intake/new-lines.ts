@@ -6,6 +6,7 @@ import { statementOf } from '../sqlite/database.ts';
 import { countNewEntry } from '../sqlite/entry-counts.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumns } from '../sqlite/rows.ts';
+import { writeMark } from '../sqlite/steady-time.ts';
 import { laneOf } from '../entries/lanes.ts';
 import { correctRejections, type Arrival } from './rejections.ts';
 import { countReceived, requestOf, type Request } from './requests.ts';
@@ -15,7 +16,7 @@ const insertLineRow = statementOf<unknown[], never>(
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 );
 const insertEntryRow = statementOf<unknown[], never>(
-  `INSERT INTO entries (reference, line_id, ${purchaseColumns}, not_after_ms, state, rules, lane, due_at_ms, created_at_ms, updated_at_ms)
+  `INSERT INTO entries (reference, line_id, ${purchaseColumns}, not_after_ms, state, rules, lane, due_steady, created_at_ms, updated_at_ms)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
 );
 
@@ -49,7 +50,7 @@ export function insertLine(
     ...purchase,
     JSON.stringify(rules),
     lane,
-    nowMs,
+    outbox.clock.steadyMs(),
     nowMs,
     nowMs,
   ];
@@ -67,6 +68,7 @@ export function insertLines(
   nowMs: number,
 ): { readonly requestId: number; readonly references: readonly string[] } {
   const [first] = lines;
+  writeMark(outbox.database, outbox.clock);
   const request = requestOf(outbox, first, nowMs, first.metadata);
   countReceived(outbox.database, [request], nowMs);
   const references = lines.map((line, index) => {

@@ -1,3 +1,4 @@
+import { steadyOf } from '../../core/clock.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import type { BulkAction, BulkFilter, ResultOf } from '../../core/operator/operator-command.ts';
 import {
@@ -18,15 +19,12 @@ import { purchaseFactsOf } from '../entries/after-loss.ts';
 import { applyCommand } from '../entries/entry-changes.ts';
 import { findEntryOfEsim, originOf, rememberEsim } from '../entries/esim-origins.ts';
 import { reorder } from '../entries/replacements.ts';
-import { inFlightWindowLeftOf } from '../entries/in-flight-windows.ts';
 import { liftShopHold, makeOwnPurchase, whyVanished } from '../entries/shop-holds.ts';
 
 export interface EntryCommand extends AuditedRequest {
   readonly reference: string;
   readonly order: EntryAction;
-  /** The clock of the machine, and the run of it in which that means something. */
-  readonly nowMono: number;
-  readonly bootId: string | null;
+  readonly steadyMs: number;
   /** After this long since the first send a reference is not sent again, in ms. */
   readonly referenceExpiryMs: number;
   /** Families whose orders the API can be asked for. */
@@ -74,7 +72,10 @@ export function actOnEntry(
   const { reference, order, nowMs, inBulk } = command;
   const row = findActingRow(database).get(reference);
   if (row === undefined) throw unknownReference(reference);
-  const verdict = decideAction(factsOf(outbox, row, command), order, command);
+  const verdict = decideAction(factsOf(outbox, row, command), order, {
+    ...command,
+    nowMs: command.steadyMs,
+  });
   if (!verdict.ok) throw new OrderSyncError('NOT_ALLOWED', verdict.why, { hint: verdict.hint });
   const { move } = verdict;
   // A held entry shows why it is held.
@@ -218,10 +219,10 @@ function factsOf(outbox: Outbox, row: ActingRow, command: EntryCommand): Operato
     ...actionSubjectOf(database, row),
     reference: row.reference,
     nextStep: row.next_step,
-    dueAtMs: row.due_at_ms,
-    inFlightWindowEndMs: row.in_flight_window_end_ms,
-    inFlightWindowLeftMs: inFlightWindowLeftOf(outbox, row, command),
-    notAfterMs: row.not_after_ms,
+    dueAtMs: row.due_steady,
+    inFlightWindowEndMs: row.in_flight_window_end_steady,
+    inFlightWindowLeftMs: Math.max(0, (row.in_flight_window_end_steady ?? 0) - command.steadyMs),
+    notAfterMs: steadyOf(row.not_after_ms, { wallMs: command.nowMs, steadyMs: command.steadyMs }),
     units: outbox.units.of(row),
     reviewReason: row.review_reason,
     callOpen: findOpenCall(database).get(row.id) !== undefined,
@@ -243,7 +244,6 @@ function auditedFields(row: EntryRow): Record<string, unknown> {
   return {
     state: row.state,
     next_step: row.next_step,
-    due_at_ms: row.due_at_ms,
     outcome_unknown: row.outcome_unknown === 1,
     held_from: row.held_from,
     replaced: row.replaced === 1,

@@ -54,8 +54,8 @@ export class Operator extends OutboxSteps {
       outbox,
       request: AuditedRequest & { readonly which: Redelivery; readonly afterId: number },
     ) => {
-      const { which, afterId, nowMs } = request;
-      const done = redeliver(outbox, which, afterId, nowMs);
+      const { which, afterId } = request;
+      const done = redeliver(outbox, which, afterId);
       const { source, orderId } = which;
       const subject =
         source === undefined || orderId === undefined ? 'results' : `${source}/${orderId}`;
@@ -81,7 +81,7 @@ export class Operator extends OutboxSteps {
    * open entry, and every entry that arrives until `untilMs`, before it sends it.
    */
   async beginAfterLoss(request: AfterLossRequest): Promise<void> {
-    beginAfterLoss(this.database, request);
+    beginAfterLoss(this.outbox, request);
   }
 
   #decision<Request extends AuditedRequest, Result>(

@@ -1,4 +1,5 @@
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { wallAhead, wallOf } from '../sqlite/steady-time.ts';
 import { isoOf } from '../sqlite/rows.ts';
 import { neverMs } from '../results/due-results.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
@@ -30,7 +31,7 @@ export interface DeliveryFilter {
 
 const columns = `d.request_id AS requestId, r.source, r.order_id AS orderId,
   (SELECT name FROM files WHERE number = -d.request_id) AS file, d.sink, d.tries, d.last_error AS lastError,
-  CASE WHEN d.due_at_ms < ${neverMs} THEN ${isoOf('d.due_at_ms')} END AS dueAt, ${isoOf('d.given_up_at_ms')} AS givenUpAt`;
+  CASE WHEN d.due_steady < ${neverMs} THEN ${isoOf(wallOf('d.due_steady'))} END AS dueAt, ${isoOf('d.given_up_at_ms')} AS givenUpAt`;
 
 interface Place {
   readonly afterMs: number;
@@ -41,8 +42,8 @@ interface Place {
 /** The open ones of one sink: that is how their index is ordered. */
 export const selectOpen = statementOf<Place & { sink: string; limit: number }, ListedDelivery>(
   `SELECT ${columns} FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id
-   WHERE d.done_version < d.due_version AND d.sink = :sink AND d.due_at_ms < ${neverMs}
-     AND (d.due_at_ms, d.request_id) >= (:afterMs, :afterId) ORDER BY d.due_at_ms, d.request_id LIMIT :limit`,
+   WHERE d.done_version < d.due_version AND d.sink = :sink AND d.due_steady < ${neverMs}
+     AND (d.due_steady, d.request_id) >= (:afterMs, :afterId) ORDER BY d.due_steady, d.request_id LIMIT :limit`,
 );
 export const selectGivenUp = statementOf<
   Place & { sink: string | null; limit: number },
@@ -86,11 +87,12 @@ export function readDeliveries(
       ? { afterMs: start, afterId: start, afterSink: '' }
       : placeOf(page.after);
   const limit = rowsToRead(page);
+  const aheadMs = wallAhead(database).get() ?? 0;
   const rows = isOpen
     ? readOpen(database, filter, place, limit)
     : selectGivenUp(database).all({ ...place, sink: filter.sink ?? null, limit });
   return pageOf(rows, page, (row) => [
-    isOpen ? dueMsOf(row) : Date.parse(row.givenUpAt ?? ''),
+    isOpen ? dueMsOf(row) - aheadMs : Date.parse(row.givenUpAt ?? ''),
     row.requestId,
     row.sink,
   ]);
@@ -103,12 +105,16 @@ function readOpen(
   limit: number,
 ): readonly ListedDelivery[] {
   const { afterMs, afterId, afterSink } = place;
+  const aheadMs = wallAhead(database).get() ?? 0;
   return (
     (sink === undefined ? selectOpenSinks(database).all() : [sink])
       // A result is often due at several sinks at the same time: the last row of the page before
       // may be read once more.
       .flatMap((one) => selectOpen(database).all({ ...place, sink: one, limit: limit + 1 }))
-      .filter((row) => dueMsOf(row) > afterMs || row.requestId > afterId || row.sink > afterSink)
+      .filter(
+        (row) =>
+          dueMsOf(row) - aheadMs > afterMs || row.requestId > afterId || row.sink > afterSink,
+      )
       .toSorted(
         (a, b) =>
           dueMsOf(a) - dueMsOf(b) || a.requestId - b.requestId || (a.sink < b.sink ? -1 : 1),
@@ -130,10 +136,10 @@ export interface PausedSink {
 const mostWaitingCounted = 100_000;
 
 const dueAt = (sink: string) => `(SELECT count(*) FROM (SELECT 1 FROM deliveries d
-  WHERE d.sink = ${sink} AND d.done_version < d.due_version AND d.due_at_ms < ${neverMs} LIMIT ?))`;
+  WHERE d.sink = ${sink} AND d.done_version < d.due_version AND d.due_steady < ${neverMs} LIMIT ?))`;
 const countDue = columnOf<[string, number], number>(`SELECT ${dueAt('?')}`);
 const selectPauses = statementOf<[number], PausedSink>(
-  `SELECT sink, reason, message, since_ms AS sinceMs, probe_at_ms AS probeAtMs, ${dueAt('p.sink')} AS waiting
+  `SELECT sink, reason, message, since_ms AS sinceMs, ${wallOf('probe_steady')} AS probeAtMs, ${dueAt('p.sink')} AS waiting
    FROM sink_pauses p ORDER BY since_ms, sink`,
 );
 

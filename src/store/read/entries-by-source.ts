@@ -34,7 +34,7 @@ const openStates: readonly EntryState[] = ['pending', 'sending', 'waiting', 'unk
 
 /** A delivery that was given up is due neverMs. */
 const countDueDeliveries = columnOf<[], number>(
-  `SELECT count(*) FROM deliveries WHERE done_version < due_version AND due_at_ms < ${neverMs}`,
+  `SELECT count(*) FROM deliveries WHERE done_version < due_version AND due_steady < ${neverMs}`,
 );
 const selectOldest = openStates.map((state) =>
   columnOf<[string], number>(

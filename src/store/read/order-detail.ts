@@ -7,6 +7,7 @@ import { assert, OrderSyncError } from '../../core/order-sync-error.ts';
 import { productScope } from '../../core/order/scope.ts';
 import { rejectionColumns, type Rejection } from '../intake/rejections.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { wallAhead } from '../sqlite/steady-time.ts';
 import { purchaseFactsOf } from '../entries/after-loss.ts';
 import { isoOf, type EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../entries/open-calls.ts';
@@ -140,7 +141,7 @@ function pausesOf(row: ShownRow, context: EntryContext): readonly Pause[] {
 /** Whether the entry waits until its order was read again from the shop. */
 function recheckOf(row: ShownRow): AwaitedRecheck | null {
   const { state, recheck_since_ms: sinceMs, recheck_problem: problem } = row;
-  if (sinceMs === null || row.due_before_recheck_ms === null) return null;
+  if (sinceMs === null || row.due_before_recheck_steady === null) return null;
   return state === 'pending' || state === 'waiting' ? { since: isoTime(sinceMs), problem } : null;
 }
 
@@ -164,7 +165,9 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
     /** An attempt may have been processed, and nothing has settled it yet. */
     outcomeUnknown: row.outcome_unknown === 1,
     nextAttemptAt:
-      dueStates.includes(row.state) && awaitsRecheck === null ? isoTime(row.due_at_ms) : null,
+      dueStates.includes(row.state) && awaitsRecheck === null
+        ? isoTime(row.due_steady + (wallAhead(database).get() ?? 0))
+        : null,
     nextStep: row.next_step,
     /**
      * Until its order was read again from the shop there is no next attempt; null: it does not wait

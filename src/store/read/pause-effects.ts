@@ -1,6 +1,7 @@
 import { scopeFrom } from '../../core/order/scope.ts';
 import { readLane } from '../entries/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { wallAhead } from '../sqlite/steady-time.ts';
 import { selectLaneCounts } from '../sqlite/entry-counts.ts';
 import { connectorUnproven } from '../entries/connector-canary.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type Pause,
 } from '../entries/pauses.ts';
 
+/** A pause as it is shown, with the wall time of its next probe. */
 export interface PauseEffect extends Pause {
   /**
    * Entries to send that it keeps from being sent. An entry of two paused scopes counts for both.
@@ -70,7 +72,12 @@ export function pauseEffects(
     const isProduct = kind === 'variant' || kind === 'plan';
     return (isProduct ? (ofProduct.get(pause.scope) ?? []) : groups).filter(holdUp([pause]));
   };
-  return pauses.map((pause) => ({ ...pause, holdsUp: countOf(heldUp(pause)) }));
+  const aheadMs = wallAhead(database).get() ?? 0;
+  return pauses.map(({ probeAtMs, ...pause }) => ({
+    ...pause,
+    probeAtMs: probeAtMs === null ? null : probeAtMs + aheadMs,
+    holdsUp: countOf(heldUp({ ...pause, probeAtMs })),
+  }));
 }
 
 /**

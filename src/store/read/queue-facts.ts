@@ -3,6 +3,7 @@ import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../entries/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { wallOf } from '../sqlite/steady-time.ts';
 import { isoOf } from '../sqlite/rows.ts';
 import { readPauses } from '../entries/pauses.ts';
 import { countOf, holdUp, pauseEffects, readSendCounts } from './pause-effects.ts';
@@ -70,6 +71,7 @@ interface QueuedRow {
   readonly lane: string;
   /** Entries of the same product whose outcome is unknown. */
   readonly unknownOfProduct: number;
+  readonly dueSteady: number;
   readonly dueAtMs: number;
   readonly notAfterMs: number | null;
   readonly reviewReason: string | null;
@@ -81,7 +83,7 @@ interface QueuedRow {
 
 const selectQueued = statementOf<[string], QueuedRow>(
   `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.lane,
-     e.due_at_ms AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason,
+     e.due_steady AS dueSteady, ${wallOf('e.due_steady')} AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason,
      (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.outcome_unknown = 1 AND u.variant IS e.variant AND u.plan IS e.plan
         AND coalesce(u.variant, u.plan) IS NOT NULL) AS unknownOfProduct,
      (SELECT json_group_array(n.reference) FROM entries n WHERE e.replaced = 1 AND n.line_id = e.line_id
@@ -92,7 +94,7 @@ const selectQueued = statementOf<[string], QueuedRow>(
        json_object('since', ${isoOf('w.recheck_since_ms')}, 'problem', w.recheck_problem) END AS awaitsRecheck
    FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
    LEFT JOIN storefront_orders w ON w.source = r.source AND w.order_id = r.order_id AND w.recheck_since_ms IS NOT NULL
-     AND e.due_before_recheck_ms IS NOT NULL AND e.state IN ('pending', 'waiting') WHERE e.reference = ?`,
+     AND e.due_before_recheck_steady IS NOT NULL AND e.state IN ('pending', 'waiting') WHERE e.reference = ?`,
 );
 
 export type QueuedEntry = NonNullable<ReturnType<typeof readQueuedEntry>>;
@@ -116,7 +118,7 @@ const selectBefore = new Map(
   dueStates.map((state) => {
     const ofQueue =
       state === 'pending' || state === 'waiting' ? 'e.lane = :lane' : 'e.next_step = :nextStep';
-    const sql = `SELECT count(*) FROM entries e WHERE e.state = '${state}' AND ${ofQueue} AND (e.due_at_ms, e.id) < (:dueAtMs, :id)`;
+    const sql = `SELECT count(*) FROM entries e WHERE e.state = '${state}' AND ${ofQueue} AND (e.due_steady, e.id) < (:dueSteady, :id)`;
     return [state, columnOf<QueuedRow, number>(sql)];
   }),
 );

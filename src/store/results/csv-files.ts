@@ -1,6 +1,6 @@
 import { hasCode } from '../../core/order-sync-error.ts';
 import { lineStateOf, type ResultLine } from '../../core/result/result-document.ts';
-import { OutboxSteps } from '../sqlite/outbox.ts';
+import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import {
   lineEntryColumns,
@@ -69,14 +69,14 @@ function runsOf(rows: Parameters<typeof recordCsvRows>[2]): readonly Run[] {
   return runs;
 }
 
-const makeDue = statementOf<[string], never>(
-  `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms)
-   SELECT -number, '${csvSinkName}', 1, finished_at_ms FROM files WHERE id = ? AND delimiter IS NOT NULL ON CONFLICT DO NOTHING`,
+const makeDue = statementOf<[number, string], never>(
+  `INSERT INTO deliveries (request_id, sink, due_version, due_steady)
+   SELECT -number, '${csvSinkName}', 1, ? FROM files WHERE id = ? AND delimiter IS NOT NULL ON CONFLICT DO NOTHING`,
 );
 
 /** Nothing changes the archived file any more: it is written back, if it is a CSV file. */
-export function makeCsvFileDue(database: Sqlite, fileId: string): void {
-  makeDue(database).run(fileId);
+export function makeCsvFileDue({ database, clock }: Outbox, fileId: string): void {
+  makeDue(database).run(Math.floor(clock.steadyMs()), fileId);
 }
 
 const numberOf = '(SELECT number FROM files WHERE id = ?)';
@@ -96,7 +96,7 @@ export function forgetCsvFile(database: Sqlite, fileId: string): void {
 const selectDue = statementOf<[number], DueCsvFile>(
   `SELECT d.request_id AS requestId, f.id AS fileId, f.name, f.folder, f.sha256, f.delimiter, d.due_version AS version, d.tries
    FROM deliveries d INDEXED BY deliveries_due JOIN files f ON f.number = -d.request_id
-   WHERE d.done_version < d.due_version AND d.sink = '${csvSinkName}' AND d.due_at_ms <= ? ORDER BY d.due_at_ms LIMIT 1`,
+   WHERE d.done_version < d.due_version AND d.sink = '${csvSinkName}' AND d.due_steady <= ? ORDER BY d.due_steady LIMIT 1`,
 );
 type Rows = { requestId: number; fromRow: number; toRow: number };
 // From the end: the last rows are mostly open for longest.

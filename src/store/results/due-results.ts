@@ -32,8 +32,8 @@ const hasDelivery = statementOf<[number], unknown>(
   'SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1',
 );
 const makeDue = statementOf<[number, string, number, number, 0 | 1], never>(
-  `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms, gives_units) VALUES (?, ?, ?, ?, ?)
-   ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
+  `INSERT INTO deliveries (request_id, sink, due_version, due_steady, gives_units) VALUES (?, ?, ?, ?, ?)
+   ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_steady = excluded.due_steady, tries = 0,
      given_up_at_ms = NULL, given_up_reason = NULL, gives_units = max(gives_units, excluded.gives_units)`,
 );
 const forgetConfirmed = statementOf<[number, string], never>(
@@ -51,8 +51,8 @@ export const longestRun = 2000;
 const ofFilesWith = `sink = '${csvSinkName}' AND request_id IN (
      SELECT -r.file_number FROM lines l JOIN file_rows r ON r.first_line > l.id - ${longestRun} AND r.first_line <= l.id
      WHERE l.request_id = :requestId AND l.id < r.first_line + r.line_count)`;
-const makeCsvFilesDue = statementOf<{ requestId: number; nowMs: number }, never>(
-  `UPDATE deliveries SET due_version = due_version + 1, due_at_ms = :nowMs, tries = 0, given_up_at_ms = NULL, given_up_reason = NULL
+const makeCsvFilesDue = statementOf<{ requestId: number; steadyMs: number }, never>(
+  `UPDATE deliveries SET due_version = due_version + 1, due_steady = :steadyMs, tries = 0, given_up_at_ms = NULL, given_up_reason = NULL
    WHERE ${ofFilesWith}`,
 );
 
@@ -67,39 +67,31 @@ export function resultChanged(
   givesUnits = false,
 ): void {
   const changed = raiseVersion(outbox.database).get(nowMs, requestId);
-  if (changed !== undefined) makeDeliveriesDue(outbox, requestId, changed, { nowMs, givesUnits });
+  if (changed !== undefined) makeDeliveriesDue(outbox, requestId, changed, { givesUnits });
 }
 
 /** Makes the same result due again, where there was one, at one sink or at all. */
-export function repeatResult(
-  outbox: Outbox,
-  requestId: number,
-  nowMs: number,
-  only?: string,
-): void {
+export function repeatResult(outbox: Outbox, requestId: number, only?: string): void {
   const { database } = outbox;
   if (hasDelivery(database).get(requestId) === undefined) return;
   const repeated = raiseVersion(database).get(null, requestId);
   if (repeated === undefined) return;
   // The sink gets confirmed events again.
-  for (const sink of makeDeliveriesDue(outbox, requestId, repeated, { nowMs, only }))
+  for (const sink of makeDeliveriesDue(outbox, requestId, repeated, { only }))
     forgetConfirmed(database).run(requestId, sink);
 }
 
 /** Returns the sinks at which it is due now. */
 function makeDeliveriesDue(
-  { database, sinks }: Outbox,
+  { database, sinks, clock }: Outbox,
   requestId: number,
   { version, source }: NewVersion,
-  {
-    nowMs,
-    only,
-    givesUnits = false,
-  }: { nowMs: number; only?: string | undefined; givesUnits?: boolean },
+  { only, givesUnits = false }: { only?: string | undefined; givesUnits?: boolean },
 ): readonly string[] {
+  const steadyMs = Math.floor(clock.steadyMs());
   // CSV results stand in the folder of results.
   if (only === undefined || only === folderSinkName || only === csvSinkName)
-    makeCsvFilesDue(database).run({ requestId, nowMs });
+    makeCsvFilesDue(database).run({ requestId, steadyMs });
   const due = sinks.filter(
     ({ name, sources }) =>
       name !== csvSinkName &&
@@ -107,7 +99,7 @@ function makeDeliveriesDue(
       (only === undefined || name === only),
   );
   for (const { name } of due)
-    makeDue(database).run(requestId, name, version, nowMs, givesUnits ? 1 : 0);
+    makeDue(database).run(requestId, name, version, steadyMs, givesUnits ? 1 : 0);
   return due.map(({ name }) => name);
 }
 

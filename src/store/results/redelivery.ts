@@ -59,7 +59,6 @@ export function redeliver(
   outbox: Outbox,
   which: Redelivery,
   afterId: number,
-  nowMs: number,
 ): { readonly due: number; readonly nextId: number | null } {
   const { database } = outbox;
   checkSink(outbox, which);
@@ -69,7 +68,7 @@ export function redeliver(
   const [first] = ids;
   if (first !== undefined && repeated.length === 0 && which.orderId !== undefined)
     refuseShredded(readResult(outbox, first).document);
-  for (const id of repeated) repeatResult(outbox, id, nowMs, which.sink);
+  for (const id of repeated) repeatResult(outbox, id, which.sink);
   return {
     due: repeated.length,
     nextId: rows.length < requestsAtOnce ? null : (rows.at(-1)?.id ?? null),

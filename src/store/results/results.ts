@@ -32,6 +32,7 @@ interface SinkPause {
   /** A stable name, for example `http_503` or `ECONNREFUSED`. */
   readonly reason: string;
   readonly sinceMs: number;
+  /** In steady time. */
   readonly probeAtMs: number;
   readonly probes: number;
 }
@@ -44,17 +45,17 @@ interface NewSinkPause extends Omit<SinkPause, 'sinceMs'> {
 
 type DueRow = Pick<DueDelivery, 'requestId' | 'tries' | 'confirmed' | 'notePosts'>;
 const dueIn = (index: string, which = '') =>
-  statementOf<{ sink: string; nowMs: number; without: string; limit: number }, DueRow>(
+  statementOf<{ sink: string; steadyMs: number; without: string; limit: number }, DueRow>(
     `SELECT request_id AS requestId, tries, confirmed_events AS confirmed, note_posts AS notePosts
      FROM deliveries INDEXED BY ${index}
-     WHERE done_version < due_version ${which} AND sink = :sink AND due_at_ms <= :nowMs
-       AND request_id NOT IN (SELECT value FROM json_each(:without)) ORDER BY due_at_ms LIMIT :limit`,
+     WHERE done_version < due_version ${which} AND sink = :sink AND due_steady <= :steadyMs
+       AND request_id NOT IN (SELECT value FROM json_each(:without)) ORDER BY due_steady LIMIT :limit`,
   );
 const selectDue = dueIn('deliveries_due');
 const selectGiving = dueIn('deliveries_giving', 'AND gives_units = 1');
 // A delivery that was given up is never due: the index ends before it.
 const selectNextAt = columnOf<[string], number | null>(
-  `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = ? AND due_at_ms < ${neverMs}`,
+  `SELECT min(due_steady) FROM deliveries WHERE done_version < due_version AND sink = ? AND due_steady < ${neverMs}`,
 );
 const findRequest = columnOf<[string, string], number>(
   'SELECT id FROM requests WHERE source = ? AND order_id = ?',
@@ -64,14 +65,14 @@ const ofSink = 'WHERE request_id = :requestId AND sink = :sink';
 // A version that failed does not delay a newer one.
 const ofVersion = `${ofSink} AND done_version < due_version AND due_version = :version`;
 /** Never due again, until the result changes or a person asks for it. */
-const isGivenUp = `given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${neverMs}`;
+const isGivenUp = `given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_steady = ${neverMs}`;
 
 const close = statementOf<Delivery & { nowMs: number }, never>(
   `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0,
      gives_units = CASE WHEN due_version <= :version THEN 0 ELSE gives_units END ${ofSink}`,
 );
 const fail = statementOf<Delivery & { error: string; retryAtMs: number; counted: number }, never>(
-  `UPDATE deliveries SET tries = tries + :counted, last_error = ${errorText}, due_at_ms = :retryAtMs ${ofVersion}`,
+  `UPDATE deliveries SET tries = tries + :counted, last_error = ${errorText}, due_steady = CAST(:retryAtMs AS INTEGER) ${ofVersion}`,
 );
 const giveUp = statementOf<Delivery & { error: string; reason: string; nowMs: number }, never>(
   `UPDATE deliveries SET tries = tries + 1, given_up_reason = :reason, last_error = ${errorText}, ${isGivenUp} ${ofVersion}`,
@@ -94,19 +95,19 @@ const confirm = statementOf<Omit<Delivery, 'version'> & { events: string }, neve
 const keepPosts = statementOf<Omit<Delivery, 'version'> & { posts: string }, never>(
   `UPDATE deliveries SET note_posts = :posts ${ofSink}`,
 );
-const makeFailedDue = statementOf<{ sink: string; nowMs: number }, never>(
-  `UPDATE deliveries SET due_at_ms = :nowMs
-   WHERE done_version < due_version AND sink = :sink AND due_at_ms > :nowMs AND due_at_ms < ${neverMs}`,
+const makeFailedDue = statementOf<{ sink: string; steadyMs: number }, never>(
+  `UPDATE deliveries SET due_steady = :steadyMs
+   WHERE done_version < due_version AND sink = :sink AND due_steady > :steadyMs AND due_steady < ${neverMs}`,
 );
 
 const selectPause = statementOf<[string], SinkPause>(
-  'SELECT reason, since_ms AS sinceMs, probe_at_ms AS probeAtMs, probes FROM sink_pauses WHERE sink = ?',
+  'SELECT reason, since_ms AS sinceMs, probe_steady AS probeAtMs, probes FROM sink_pauses WHERE sink = ?',
 );
 const setPause = statementOf<NewSinkPause, never>(
-  `INSERT INTO sink_pauses (sink, reason, message, since_ms, probe_at_ms, probes)
+  `INSERT INTO sink_pauses (sink, reason, message, since_ms, probe_steady, probes)
    VALUES (:sink, substr(:reason, 1, ${longestText}), substr(:message, 1, ${longestText}), :nowMs, :probeAtMs, :probes)
    ON CONFLICT (sink) DO UPDATE SET reason = excluded.reason, message = excluded.message,
-     probe_at_ms = excluded.probe_at_ms, probes = excluded.probes`,
+     probe_steady = excluded.probe_steady, probes = excluded.probes`,
 );
 const endPause = statementOf<[string], never>('DELETE FROM sink_pauses WHERE sink = ?');
 const endRetiredPauses = statementOf<{ sinks: string }, never>(
@@ -124,7 +125,7 @@ export class Results extends OutboxSteps {
    */
   async dueDeliveries(
     sink: string,
-    nowMs: number,
+    steadyMs: number,
     limit: number,
     without: Iterable<number> = [],
     isProbe = false,
@@ -134,11 +135,11 @@ export class Results extends OutboxSteps {
       most: number,
       left: readonly number[],
     ): readonly DueRow[] =>
-      select(this.database).all({ sink, nowMs, without: JSON.stringify(left), limit: most });
+      select(this.database).all({ sink, steadyMs, without: JSON.stringify(left), limit: most });
     const giving = isProbe ? [] : rowsOf(selectGiving, limit, [...without]);
     const left = [...without, ...giving.map(({ requestId }) => requestId)];
     return [...giving, ...rowsOf(selectDue, limit - giving.length, left)].flatMap((due) => {
-      const result = this.#readableResult(due.requestId, sink, nowMs);
+      const result = this.#readableResult(due.requestId, sink);
       if (result === null) return [];
       const { source, order_id: orderId } = result.document;
       const sharesName = sharesResultName(this.database, { id: due.requestId, source, orderId });
@@ -150,7 +151,7 @@ export class Results extends OutboxSteps {
    * Null, and flagged, when its units cannot be opened: that must not stop the results of other
    * orders.
    */
-  #readableResult(requestId: number, sink: string, nowMs: number): StoredResult | null {
+  #readableResult(requestId: number, sink: string): StoredResult | null {
     try {
       const result = readResult(this.outbox, requestId);
       // The shop would replace the codes that it has by none.
@@ -158,6 +159,7 @@ export class Results extends OutboxSteps {
       return result;
     } catch (error) {
       if (!hasCode(error, 'SEALED_UNREADABLE') && !hasCode(error, 'NOT_ALLOWED')) throw error;
+      const nowMs = this.outbox.clock.wallMs();
       const given = { requestId, sink, error: error.message, nowMs };
       inTransaction(this.database, () => giveUpUnreadable(this.database).run(given));
       return null;
@@ -216,15 +218,10 @@ export class Results extends OutboxSteps {
    * @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own
    * retry
    */
-  readonly resumeSink = this.step(
-    (
-      { database },
-      { sink, nowMs, wasOutage }: { sink: string; nowMs: number; wasOutage: boolean },
-    ): void => {
-      endPause(database).run(sink);
-      if (wasOutage) makeFailedDue(database).run({ sink, nowMs });
-    },
-  );
+  readonly resumeSink = this.step(({ database, clock }, sink: string, wasOutage: boolean): void => {
+    endPause(database).run(sink);
+    if (wasOutage) makeFailedDue(database).run({ sink, steadyMs: Math.floor(clock.steadyMs()) });
+  });
 
   /**
    * Gives up what is due at sinks that are not configured any more, also for its source. Returns

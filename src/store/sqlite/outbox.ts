@@ -1,3 +1,4 @@
+import type { Clock, TimeMark } from '../../core/clock.ts';
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { SealedUnits } from './sealed-units.ts';
@@ -9,6 +10,14 @@ export interface ResultSink {
   /** Only results of these sources are due there; null: those of every source. */
   readonly sources: readonly string[] | null;
 }
+
+/** What an outbox counts time by; `mark` is null where there is none to write. */
+export interface OutboxClock extends Pick<Clock, 'wallMs' | 'steadyMs'> {
+  mark(): TimeMark | null;
+}
+
+/** No steady time passes before `Store.continueTime`. */
+export const noClock: OutboxClock = { wallMs: Date.now, steadyMs: () => 0, mark: () => null };
 
 /** An outbox that is open for writing, for the steps of every role. */
 export interface Outbox {
@@ -22,11 +31,8 @@ export interface Outbox {
   readonly requireSpace: () => void;
   /** Where results are delivered now; changed by a reload. */
   sinks: readonly ResultSink[];
-  /**
-   * Once a worker has started, every in-flight window is of its own run of the machine, also where
-   * that has no boot id.
-   */
-  windowsAreOfThisRun: boolean;
+  /** Counts what is waited for. */
+  clock: OutboxClock;
 }
 
 type Prepared<Member> = (database: Sqlite) => Member;

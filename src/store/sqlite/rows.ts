@@ -22,18 +22,16 @@ export interface EntryRow extends ReferencedPurchase {
   readonly not_after_ms: number | null;
   readonly state: EntryState;
   readonly next_step: 'send' | 'lookup';
-  readonly due_at_ms: number;
-  readonly due_before_recheck_ms: number | null;
+  readonly due_steady: number;
+  readonly due_before_recheck_steady: number | null;
   readonly outcome_unknown: number;
-  readonly in_flight_window_end_ms: number | null;
-  readonly in_flight_window_end_mono: number | null;
-  readonly in_flight_window_boot_id: string | null;
+  readonly in_flight_window_end_steady: number | null;
   /** See `recoveryStages`. */
   readonly recovery_stage: number;
   readonly attempts: number;
   readonly tries: number;
   readonly absences: number;
-  readonly first_sent_at_ms: number | null;
+  readonly first_sent_steady: number | null;
   readonly key_name: string | null;
   readonly request_method: string | null;
   readonly request_path: string | null;
@@ -109,14 +107,12 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     state: row.state,
     nextStep: row.next_step,
     outcomeUnknown: row.outcome_unknown === 1,
-    inFlightWindowEndMs: row.in_flight_window_end_ms,
-    /** The same end, on the monotonic clock of this run of the machine. */
-    inFlightWindowEndMono: row.in_flight_window_end_mono,
+    inFlightWindowEndMs: row.in_flight_window_end_steady,
     recoveryStage: recoveryStageFrom(row.recovery_stage),
     attempts: row.attempts,
     tries: row.tries,
     absences: row.absences,
-    firstSentAtMs: row.first_sent_at_ms,
+    firstSentAtMs: row.first_sent_steady,
     keyName: row.key_name,
     orderNumber: row.order_number,
     units: units.known(row),

@@ -1,3 +1,4 @@
+import type { TimeMark } from '../../core/clock.ts';
 import { keyFingerprint } from '../../core/order/reference.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts';
@@ -62,9 +63,9 @@ const selectUnknown = statementOf<[string], { orderId: string; sku: string }>(
 const selectKept = columnOf<[string, string], string>(
   `SELECT kept_order FROM storefront_orders WHERE source = ? AND order_id = ? AND ${isKept}`,
 );
-const connect = statementOf<{ source: string; nowMs: number }, never>(
-  `INSERT INTO storefronts (source, connected_at_ms) VALUES (:source, :nowMs)
-   ON CONFLICT (source) DO UPDATE SET connected_at_ms = :nowMs WHERE connected_at_ms IS NULL`,
+const connect = statementOf<{ source: string; nowMs: number; steadyMs: number }, never>(
+  `INSERT INTO storefronts (source, connected_at_ms, connected_steady) VALUES (:source, :nowMs, :steadyMs)
+   ON CONFLICT (source) DO UPDATE SET connected_at_ms = :nowMs, connected_steady = :steadyMs WHERE connected_at_ms IS NULL`,
 );
 const selectSites = columnOf<[string], string>(
   'SELECT value FROM storefronts, json_each(sites) WHERE source = ?',
@@ -74,8 +75,13 @@ const rememberSite = statementOf<{ source: string; site: string }, never>(
    ON CONFLICT (source) DO UPDATE SET sites = json_insert(sites, '$[#]', :site)
    WHERE NOT EXISTS (SELECT 1 FROM json_each(sites) WHERE value = :site)`,
 );
-const selectConnection = columnOf<[string], number>(
-  'SELECT connected_at_ms FROM storefronts WHERE source = ? AND connected_at_ms IS NOT NULL',
+// With a clock that was ahead then, everything that is paid until that time would count as older.
+const selectConnection = columnOf<
+  { source: string } & Pick<TimeMark, 'wallMs' | 'steadyMs'>,
+  number
+>(
+  `SELECT min(connected_at_ms, :wallMs - (:steadyMs - connected_steady)) FROM storefronts
+   WHERE source = :source AND connected_at_ms IS NOT NULL`,
 );
 
 /**
@@ -87,15 +93,18 @@ const forgottenAfterMs = 400 * 86_400_000;
 const findSource = columnOf<[kind: string, value: string], string>(
   'SELECT source FROM shop_fingerprints WHERE kind = ? AND value = ?',
 );
-const remember = statementOf<{ kind: string; value: string; source: string; nowMs: number }, never>(
-  `INSERT INTO shop_fingerprints (kind, value, source, seen_at_ms) VALUES (:kind, :value, :source, :nowMs)
-   ON CONFLICT (kind, value) DO UPDATE SET seen_at_ms = excluded.seen_at_ms, source = excluded.source`,
+const remember = statementOf<
+  { kind: string; value: string; source: string; steadyMs: number },
+  never
+>(
+  `INSERT INTO shop_fingerprints (kind, value, source, seen_steady) VALUES (:kind, :value, :source, :steadyMs)
+   ON CONFLICT (kind, value) DO UPDATE SET seen_steady = excluded.seen_steady, source = excluded.source`,
 );
 const findOrder = columnOf<[source: string], number>(
   'SELECT id FROM requests WHERE source = ? LIMIT 1',
 );
 const forgetOld = statementOf<[number], never>(
-  'DELETE FROM shop_fingerprints WHERE seen_at_ms < ?',
+  'DELETE FROM shop_fingerprints WHERE seen_steady < ?',
 );
 
 /** Takes in the orders of shops, and remembers the shops and how far each was read back. */
@@ -138,9 +147,8 @@ export class Storefronts extends OutboxSteps {
    * Entries whose order waits to be read again in a shop that is not among these are due at once.
    * Returns how many.
    */
-  readonly endRechecksOfOthers = this.step(
-    ({ database }, shops: { sources: readonly string[]; nowMs: number }) =>
-      endRechecksOfOthers(database, shops),
+  readonly endRechecksOfOthers = this.step(({ database }, sources: readonly string[]) =>
+    endRechecksOfOthers(database, sources),
   );
   /** The newest orders that were taken in and are not closed, with how many refunds they had. */
   readonly recentOrders = this.step(({ database }, ask: { source: string; sinceMs: number }) =>
@@ -173,7 +181,11 @@ export class Storefronts extends OutboxSteps {
   }
   readonly rememberSite = this.write(rememberSite);
   /** When the shop with this source was connected; null: it never was. */
-  readonly connectedAt = this.first(selectConnection);
+  async connectedAt(source: string): Promise<number | null> {
+    const { clock, database } = this.outbox;
+    const now = { wallMs: clock.wallMs(), steadyMs: clock.steadyMs() };
+    return selectConnection(database).get({ source, ...now }) ?? null;
+  }
   readonly watermark = this.first(selectWatermark);
   /**
    * Everything that the storefront changed before that time is on disk. Never moves the watermark
@@ -214,12 +226,13 @@ function flagStrandedOrders(
  * is a part of the references of its orders.
  */
 export function adoptShops(
-  { database, namespace }: Outbox,
+  { database, namespace, clock }: Outbox,
   { shops, nowMs }: { shops: readonly ShopIdentity[]; nowMs: number },
 ): void {
+  const steadyMs = clock.steadyMs();
   for (const shop of shops) {
     const { source, what } = shop;
-    if (what === undefined) connect(database).run({ source, nowMs });
+    if (what === undefined) connect(database).run({ source, nowMs, steadyMs });
     for (const fingerprint of shop.fingerprints) {
       const { kind } = fingerprint;
       const value =
@@ -229,10 +242,10 @@ export function adoptShops(
       // Before it has orders, a source may be corrected.
       if (isRenamed && (what === undefined || findOrder(database).get(known) !== undefined))
         refuse(shop, fingerprint, known);
-      remember(database).run({ kind, value, source, nowMs });
+      remember(database).run({ kind, value, source, steadyMs });
     }
   }
-  forgetOld(database).run(nowMs - forgottenAfterMs);
+  forgetOld(database).run(steadyMs - forgottenAfterMs);
 }
 
 function refuse(

@@ -63,7 +63,7 @@ export class ReadBack {
     const { store, clock } = this.#deps;
     const sources = this.#loops.map(({ shop }) => shop.source);
     await store.flagStrandedOrders({ sources, nowMs: clock.wallMs() });
-    await store.endRechecksOfOthers({ sources, nowMs: clock.wallMs() });
+    await store.endRechecksOfOthers(sources);
   }
 
   /**

@@ -40,7 +40,7 @@ interface OpenList {
    * On the monotonic clock, because it may take several runs. Later changes may be missing in the
    * list.
    */
-  readonly openedMono: number;
+  readonly openedSteadyMs: number;
   isSorted: boolean;
   newestMs: number;
 }
@@ -127,7 +127,7 @@ export class ShopReader {
 
   async #readAll(signal: AbortSignal, sinceMs: number | null, counts: Counts): Promise<void> {
     const { shop, clock } = this.#deps;
-    const endMs = clock.monoMs() + maxRunMs;
+    const endMs = clock.steadyMs() + maxRunMs;
     const { open, first } = await this.#continueOrOpen(signal, sinceMs);
     let page = first;
     for (;;) {
@@ -141,7 +141,7 @@ export class ShopReader {
         counts.complete = true;
         return;
       }
-      if (counts.pages >= shop.rest.pagesPerRun || clock.monoMs() >= endMs) {
+      if (counts.pages >= shop.rest.pagesPerRun || clock.steadyMs() >= endMs) {
         if (!open.isSorted) {
           const problem = 'the shop does not sort its orders by the time of their change';
           throw new ShopApiError('unreadable', `${problem}, and one run cannot read them all`);
@@ -185,10 +185,10 @@ export class ShopReader {
       this.#unfinished = null;
       return { open: unfinished, first: await unfinished.list.nextPage(signal) };
     }
-    const openedMono = this.#deps.clock.monoMs();
+    const openedSteadyMs = this.#deps.clock.steadyMs();
     const { list, first } = await this.#open(signal, sinceMs);
     return {
-      open: { list, openedMono, isSorted: true, newestMs: Number.NEGATIVE_INFINITY },
+      open: { list, openedSteadyMs, isSorted: true, newestMs: Number.NEGATIVE_INFINITY },
       first,
     };
   }
@@ -257,13 +257,13 @@ export class ShopReader {
    */
   async #readAwaited(signal: AbortSignal, counts: Counts): Promise<void> {
     const { store, shop, clock } = this.#deps;
-    const endMs = clock.monoMs() + maxRunMs;
+    const endMs = clock.steadyMs() + maxRunMs;
     const awaited = await store.awaitedOrders(shop.source);
     // Each run continues after the last one that was tried: none keeps the others waiting.
     const next = awaited.findIndex(({ orderId }) => orderId === this.#lastAwaited) + 1;
     let sick = 0;
     for (const { orderId } of [...awaited.slice(next), ...awaited.slice(0, next)]) {
-      if (clock.monoMs() >= endMs || sick >= mostSick) break;
+      if (clock.steadyMs() >= endMs || sick >= mostSick) break;
       this.#lastAwaited = orderId;
       if (!(await this.#readOne(orderId, signal, counts))) sick += 1;
     }
@@ -294,9 +294,9 @@ export class ShopReader {
   }
 
   /** When the list was opened, by what this machine's clock shows today. */
-  #openedMs({ openedMono }: OpenList): number {
+  #openedMs({ openedSteadyMs }: OpenList): number {
     const { clock } = this.#deps;
-    return clock.wallMs() - Math.round(clock.monoMs() - openedMono);
+    return clock.wallMs() - Math.round(clock.steadyMs() - openedSteadyMs);
   }
 }
 

@@ -71,7 +71,7 @@ export class ShopRechecks {
     try {
       // Also while the shop backs off: orders that no line waits for any more leave the attention
       // list.
-      const due = await store.dueRechecks({ source, nowMs: clock.wallMs(), limit: atOnce });
+      const due = await store.dueRechecks({ source, steadyMs: clock.steadyMs(), limit: atOnce });
       if (this.#breaker.waitMs > 0) return Math.min(maxIdleMs, this.#breaker.waitMs);
       if (this.maxAgeMs < 0) await this.#look(signal);
       for (const order of due) {
@@ -84,7 +84,7 @@ export class ShopRechecks {
       const nextAtMs = await store.nextRecheckAt(source);
       return nextAtMs === null
         ? maxIdleMs
-        : Math.min(maxIdleMs, Math.max(0, nextAtMs - clock.wallMs()));
+        : Math.min(maxIdleMs, Math.max(0, nextAtMs - clock.steadyMs()));
     } catch (error) {
       logger.error({ err: error }, 'orders that wait to be read again could not be looked for');
       return maxIdleMs;
@@ -132,9 +132,10 @@ export class ShopRechecks {
   async #postpone(order: DueRecheck, problem: string): Promise<void> {
     const { store, shop, clock, logger } = this.#deps;
     const { orderId, sinceMs } = order;
-    const nowMs = clock.wallMs();
-    const waitMs = Math.min(orderWaitMs.most, Math.max(orderWaitMs.least, nowMs - sinceMs));
-    await store.postponeRecheck({ source: shop.source, orderId, problem, atMs: nowMs + waitMs });
+    const waitedMs = clock.wallMs() - sinceMs;
+    const waitMs = Math.min(orderWaitMs.most, Math.max(orderWaitMs.least, waitedMs));
+    const atMs = clock.steadyMs() + waitMs;
+    await store.postponeRecheck({ source: shop.source, orderId, problem, atMs });
     if (problem === order.problem) return;
     logger.warn(
       { order_id: orderId, problem },

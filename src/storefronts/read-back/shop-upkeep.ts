@@ -16,7 +16,7 @@ const switchedOn = 'the shop had switched off a webhook after failed deliveries:
  */
 export class ShopUpkeep {
   readonly #deps: ShopReaderDeps;
-  #dueMono = Number.NEGATIVE_INFINITY;
+  #dueMs = Number.NEGATIVE_INFINITY;
   /** Why orders come late; null: nothing is known that delays them. */
   problem: string | null = null;
   /**
@@ -35,9 +35,9 @@ export class ShopUpkeep {
    */
   async run(signal: AbortSignal, wasWebhookLost: boolean): Promise<void> {
     const { api, clock, logger } = this.#deps;
-    const isDue = clock.monoMs() >= this.#dueMono;
+    const isDue = clock.steadyMs() >= this.#dueMs;
     if (api.checks === undefined || !(isDue || wasWebhookLost || this.problem !== null)) return;
-    if (isDue) this.#dueMono = clock.monoMs() + everyMs;
+    if (isDue) this.#dueMs = clock.steadyMs() + everyMs;
     try {
       await this.#switchOn(api.checks, isDue, signal);
       if (isDue) await this.#readMissing(api.checks, signal);

@@ -33,7 +33,7 @@ export interface ShopCall {
    * Made twice, it has two effects: repeated only where surely not processed, and not begun after
    * this time. `begins` is awaited right before each try; when it throws, nothing is sent.
    */
-  readonly once?: { readonly latestStartMono: number; readonly begins?: () => Promise<void> };
+  readonly once?: { readonly latestStartMs: number; readonly begins?: () => Promise<void> };
 }
 
 export interface ShopAnswer {
@@ -197,7 +197,7 @@ export class ShopHttp {
         await clock.sleep(closedMs, signal);
         continue;
       }
-      if (once !== undefined && clock.monoMs() > once.latestStartMono) {
+      if (once !== undefined && clock.steadyMs() > once.latestStartMs) {
         throw new ShopApiError(
           'rate_limited',
           'the shop was too busy to make the call in time: nothing was sent',
@@ -211,17 +211,17 @@ export class ShopHttp {
 
   async #timed(call: ShopCall): Promise<ShopAnswer> {
     const { clock } = this.#options;
-    const beganMono = clock.monoMs();
+    const beganMs = clock.steadyMs();
     const ended = new AbortController();
     try {
       const signal =
         call.once === undefined ? call.signal : this.#afterGrace(call.signal, ended.signal);
       const answer = await this.#callOnce({ ...call, signal });
-      this.#limit.answered({ isBusy: false, tookMs: clock.monoMs() - beganMono });
+      this.#limit.answered({ isBusy: false, tookMs: clock.steadyMs() - beganMs });
       return answer;
     } catch (error) {
       const isBusy = !(error instanceof ShopApiError) || busyKinds.includes(error.kind);
-      this.#limit.answered({ isBusy, tookMs: clock.monoMs() - beganMono });
+      this.#limit.answered({ isBusy, tookMs: clock.steadyMs() - beganMs });
       throw error;
     } finally {
       ended.abort();
@@ -248,7 +248,7 @@ export class ShopHttp {
     // Its `Date` was not made before the call: a slow answer does not make this machine's clock
     // look ahead.
     const beganMs = clock.wallMs();
-    const begun = { wallMs: beganMs, mono: clock.monoMs() };
+    const begun = { wallMs: beganMs, mono: clock.steadyMs() };
     const isRead = method === 'GET';
     const isFresh = !isRead || freshKey === undefined;
     const address = isFresh

@@ -194,7 +194,7 @@ export class ShopifyApi implements ShopApi {
   async #token(signal: AbortSignal): Promise<string> {
     const { access } = this.#rest;
     if (access.kind === 'token') return access.token;
-    if (this.#granted !== null && this.#clock.monoMs() < this.#granted.untilMs)
+    if (this.#granted !== null && this.#clock.steadyMs() < this.#granted.untilMs)
       return this.#granted.token;
     const form = {
       grant_type: 'client_credentials',
@@ -211,7 +211,7 @@ export class ShopifyApi implements ShopApi {
     const { access_token: token, expires_in: validS } = grant.data;
     this.#granted = {
       token,
-      untilMs: this.#clock.monoMs() + Number(validS ?? 3600) * 1000 - renewBeforeMs,
+      untilMs: this.#clock.steadyMs() + Number(validS ?? 3600) * 1000 - renewBeforeMs,
     };
     return token;
   }

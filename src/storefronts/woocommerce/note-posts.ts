@@ -8,12 +8,8 @@ interface NotePost {
    * `posted`: it has or had it.
    */
   readonly state: 'announced' | 'begun' | 'posted';
-  /**
-   * Since when, by the clock of the machine, which nobody can set; with another boot id nothing is
-   * known of that.
-   */
-  readonly sinceMono: number;
-  readonly bootId: string | null;
+  /** Since when, in steady time. */
+  readonly sinceMs: number;
   /**
    * How often a post of it had begun and did not appear. Each time it is waited for twice as long:
    * it may be mailed each time.
@@ -25,7 +21,7 @@ const waitMs = ({ lost = 0 }: NotePost, lostAfterMs: number): number =>
   lostAfterMs * 2 ** Math.min(lost, 8);
 
 interface NotePostsDeps {
-  readonly clock: Pick<Clock, 'monoMs' | 'bootId'>;
+  readonly clock: Pick<Clock, 'steadyMs'>;
   /** Stores the posts durably, as text. */
   readonly keep: (posts: string) => Promise<void>;
 }
@@ -65,7 +61,7 @@ export class NotePosts {
   countPosted(isForCustomer: boolean): number {
     const all = [...this.#posts.values()];
     const posted = all.filter((it) => it.state === 'posted' && it.isForCustomer === isForCustomer);
-    return new Set(posted.map(({ sinceMono }) => sinceMono)).size;
+    return new Set(posted.map(({ sinceMs }) => sinceMs)).size;
   }
 
   async set(
@@ -87,10 +83,7 @@ export class NotePosts {
     const begun = markers
       .flatMap((marker) => this.#posts.get(marker) ?? [])
       .filter(({ state }) => state === 'begun');
-    return Math.max(
-      1,
-      ...begun.map((post) => waitMs(post, lostAfterMs) - (this.#sinceMs(post) ?? 0)),
-    );
+    return Math.max(1, ...begun.map((post) => waitMs(post, lostAfterMs) - this.#passedMs(post)));
   }
 
   /**
@@ -107,10 +100,7 @@ export class NotePosts {
       const post = this.#posts.get(marker) ?? this.#post(true, 'begun');
       if (found.shown.has(marker)) return { ...post, state: 'posted' };
       if (post.state !== 'begun') return post;
-      const sinceMs = this.#sinceMs(post);
-      // Since a start of the machine its time is not known any more, so the wait begins again.
-      if (sinceMs === null) return { ...post, ...this.#post(post.isForCustomer, 'begun') };
-      const isLost = sinceMs >= waitMs(post, lostAfterMs);
+      const isLost = this.#passedMs(post) >= waitMs(post, lostAfterMs);
       return isLost ? { ...post, state: 'announced', lost: (post.lost ?? 0) + 1 } : post;
     };
     const markers = new Set([...this.#posts.keys(), ...found.shown, ...found.announced]);
@@ -118,15 +108,11 @@ export class NotePosts {
   }
 
   #post(isForCustomer: boolean, state: NotePost['state']): NotePost {
-    const { clock } = this.#deps;
-    return { isForCustomer, state, sinceMono: clock.monoMs(), bootId: clock.bootId ?? null };
+    return { isForCustomer, state, sinceMs: this.#deps.clock.steadyMs() };
   }
 
-  #sinceMs({ bootId, sinceMono }: NotePost): number | null {
-    const { clock } = this.#deps;
-    return bootId === (clock.bootId ?? null) && sinceMono <= clock.monoMs()
-      ? clock.monoMs() - sinceMono
-      : null;
+  #passedMs({ sinceMs }: NotePost): number {
+    return this.#deps.clock.steadyMs() - sinceMs;
   }
 
   async #keep(posts: Iterable<readonly [string, NotePost]>): Promise<void> {

@@ -186,7 +186,7 @@ export class OrderWriter {
     }
     this.#isShown = false;
     const once = {
-      latestStartMono: clock.monoMs() + this.#deadlineMs,
+      latestStartMs: clock.steadyMs() + this.#deadlineMs,
       begins: () => this.#posts.set(note, 'begun'),
     };
     try {

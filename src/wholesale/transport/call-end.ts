@@ -28,14 +28,14 @@ export type CallEnd =
  * that can be used.
  */
 interface AnswerTime {
-  readonly sentMono: number;
-  readonly receivedMono: number;
+  readonly sentMs: number;
+  readonly receivedMs: number;
   readonly dateMs: number | null;
 }
 
 /** Receives the time of each answer. */
 export interface AnswerTimes {
-  readonly monoMs: () => number;
+  readonly steadyMs: () => number;
   readonly onAnswer: (time: AnswerTime) => void;
 }
 

@@ -153,7 +153,7 @@ describe('the metrics of a worker', () => {
     works = false;
     // What was read a moment ago is shown for a second.
     expect(samplesOf(await metrics.text()).get('order_sync_disk_min_free_bytes')).toBe(4);
-    time.monoMs = 1000;
+    time.steadyMs = 1000;
     const samples = samplesOf(await metrics.text());
     expect(samples.get('order_sync_disk_min_free_bytes')).toBeNaN();
     expect(samples.get('order_sync_metrics_reading_failed{reading="disk"}')).toBe(1);

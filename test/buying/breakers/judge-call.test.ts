@@ -40,7 +40,7 @@ function call({
     isUnread: false,
     trialOf: [],
     isDeniedAlone: false,
-    endedMono: 0,
+    endedMs: 0,
     ...changes,
   };
 }

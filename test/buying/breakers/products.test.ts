@@ -14,7 +14,7 @@ const call = (purpose: EndedCall['purpose'], row: EndedCall['row'], name = produ
   isUnread: false,
   isDeniedAlone: false,
   isProvenAbsent: false,
-  endedMono: 0,
+  endedMs: 0,
   trialOf: [],
   message: '',
 });

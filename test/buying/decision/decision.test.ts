@@ -270,10 +270,7 @@ describe('the decision about a submission', () => {
   it('keeps the in-flight window of an entry that needs review: the call may still be processed', () => {
     const old = facts({ state: 'sending', firstSentAtMs: now - policy.referenceExpiryMs });
     const settlement = decideSubmission(old, outcome('headers_timeout'), policy, now, noJitter);
-    const delay = {
-      inFlightWindowEndMs: now + policy.inFlightWindowMs,
-      inFlightWindowMs: policy.inFlightWindowMs,
-    };
+    const delay = { inFlightWindowEndMs: now + policy.inFlightWindowMs };
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, ...delay });
   });
 });
@@ -302,7 +299,10 @@ describe('the decision about a lookup', () => {
         nextStep: 'lookup',
         pause: null,
       });
-      expect(settlement).toMatchObject({ inFlightWindowMs: policy.inFlightWindowMs, answer: null });
+      expect(settlement).toMatchObject({
+        inFlightWindowEndMs: now + policy.inFlightWindowMs,
+        answer: null,
+      });
       const message = 'the message of answer_mismatch (order number "X-1")';
       expect(settlement.error).toEqual({ code: 'answer_mismatch', message, buffered: true });
       const blind = decideSubmission(
@@ -564,7 +564,7 @@ describe('the decision about a lookup', () => {
       now,
       noJitter,
     );
-    expect(placed.inFlightWindowMs).toBe(policy.inFlightWindowMs);
+    expect(placed.inFlightWindowEndMs).toBe(now + policy.inFlightWindowMs);
     const shown = facts({ state: 'placed', inFlightWindowEndMs: placed.inFlightWindowEndMs });
     expect(
       decideLookup(

@@ -14,7 +14,6 @@ const parts: Settlement = {
   state: 'rejected',
   outcomeUnknown: false,
   inFlightWindowEndMs: null,
-  inFlightWindowMs: null,
   recoveryStage: 'done',
   row: 'out_of_stock',
   error: { code: 'out_of_stock', message: 'bought in parts, or not at all', buffered: false },
@@ -47,6 +46,8 @@ it('the parts of an order are looked up first like the order itself, also when i
     outcomeUnknown: true,
   });
   // An order that came in after that time is sent at once.
+  box.setTime(6000);
+  await box.store.writeTime();
   await box.accept([line({ orderId: 'new', variant: 'other' })], null, 6000);
   const sent = await box.opened({ nowMs: late + 2 });
   expect(sent.entry).toMatchObject({ generation: 0, recoveryStage: 'none', outcomeUnknown: false });
@@ -138,8 +139,7 @@ it('in an older copy such a refusal of a held entry waits behind its hold', asyn
       actor: 'test',
       reason: 'asked',
       nowMs: 3000,
-      nowMono: 0,
-      bootId: null,
+      steadyMs: 0,
       referenceExpiryMs: 86_400_000,
       lookupFamilies: ['gift_card'],
     });
@@ -184,7 +184,12 @@ it('an order that may have been bought in parts cannot be cancelled, and is flag
     );
   }
   const reference = box.store.read.showOrder('shop1', 'split')?.entries[0]?.reference ?? '';
-  const person = { actor: 'test', reason: 'for the test', nowMs: 4000, nowMono: 1, bootId: 'boot' };
+  const person = {
+    actor: 'test',
+    reason: 'for the test',
+    nowMs: 4000,
+    steadyMs: 1,
+  };
   const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
   const act = (action: 'cancel' | 'hold' | 'release') =>
     box.store.operator.actOnEntry({ reference, order: { action }, ...person, ...rules });

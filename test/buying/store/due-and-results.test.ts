@@ -37,15 +37,19 @@ describe('due entries', () => {
 
   it('are announced by the earliest due time of all shops and balances', async () => {
     expect(await stepsOf(outbox.store).nextDueAt('send', 0)).toBeNull();
-    await outbox.accept([line({ source: 'a', orderId: 'late' })], null, 3000);
+    outbox.setTime(3000);
+    await outbox.accept([line({ source: 'a', orderId: 'late' })]);
     expect(await stepsOf(outbox.store).nextDueAt('send', 0)).toBe(3000);
-    await outbox.accept([line({ source: 'b', currency: 'EUR' })], null, 1500);
-    await outbox.accept([line({ source: 'c' })], null, 2500);
+    outbox.setTime(1500);
+    await outbox.accept([line({ source: 'b', currency: 'EUR' })]);
+    outbox.setTime(2500);
+    await outbox.accept([line({ source: 'c' })]);
     expect(await stepsOf(outbox.store).nextDueAt('send', 0)).toBe(1500);
   });
 
   it('are announced by another time after a claim, after a settlement, and while an attempt is open', async () => {
-    await outbox.accept([line()], null, 3000);
+    outbox.setTime(3000);
+    await outbox.accept([line()]);
     expect(await stepsOf(outbox.store).nextDueAt('send', 0)).toBe(3000);
     expect(await stepsOf(outbox.store).nextDueAt('lookup', 0)).toBeNull();
     const attempt = await outbox.opened({ nowMs: 3000 });
@@ -170,25 +174,17 @@ describe('an order whose deadline passes while it waits', () => {
 });
 
 describe('budget slots', () => {
-  it('survive a restart: settled ones with their time, open ones and those of another boot as settled now', async () => {
+  it('survive a restart: settled ones with their time, open ones as settled now', async () => {
     await outbox.accept([line(), line({ lineId: '2' })]);
     await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
     await outbox.opened();
-    const slots = await stepsOf(outbox.store).budget.restoreSlots({
-      settledMono: 7000,
-      bootId: 'boot',
-    });
-    expect(slots.map((slot) => [slot.limitName, slot.settledMono])).toEqual([
+    const slots = await stepsOf(outbox.store).budget.restoreSlots(7000);
+    expect(slots.map((slot) => [slot.limitName, slot.settledMs])).toEqual([
       ['requests', 1000],
       ['orders', 1000],
       ['requests', 7000],
       ['orders', 7000],
     ]);
-    const rebooted = await stepsOf(outbox.store).budget.restoreSlots({
-      settledMono: 50,
-      bootId: 'another boot',
-    });
-    expect(rebooted.map((slot) => slot.settledMono)).toEqual([50, 50, 50, 50]);
   });
 
   it('are free at once when their call never left', async () => {
@@ -197,12 +193,10 @@ describe('budget slots', () => {
       close(
         await outbox.opened(),
         { ...nothing, state: 'pending', outcomeUnknown: false, row: 'unreachable' },
-        { slotsSettledMono: null },
+        { slotsSettledMs: null },
       ),
     );
-    expect(
-      await stepsOf(outbox.store).budget.restoreSlots({ settledMono: 1, bootId: 'boot' }),
-    ).toEqual([]);
+    expect(await stepsOf(outbox.store).budget.restoreSlots(1)).toEqual([]);
   });
 });
 

@@ -30,7 +30,6 @@ describe('a claim of an entry of unknown outcome', () => {
     expect(entries(box)[0]).toMatchObject({
       state: 'unknown',
       next_step: 'lookup',
-      due_at_ms: nowMs,
       outcome_unknown: 1,
     });
     expect((await box.opened({ step: 'lookup', nowMs })).purpose).toBe('lookup');

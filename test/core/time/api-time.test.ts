@@ -7,7 +7,7 @@ const day = 86_400_000;
 
 /** A machine whose clock is ahead of the API's. */
 class Machine {
-  monoMs = 1000;
+  steadyMs = 1000;
   aheadMs: number;
   readonly api = new ApiTime(1000);
 
@@ -16,21 +16,21 @@ class Machine {
   }
 
   get now() {
-    return { wallMs: startMs + this.monoMs + this.aheadMs, monoMs: this.monoMs };
+    return { wallMs: startMs + this.steadyMs + this.aheadMs, steadyMs: this.steadyMs };
   }
 
   /** The API answers a call; its clock may differ from the true time by `wrongMs`. */
   answer({ tookMs = 100, wrongMs = 0, dated = true } = {}): void {
-    const sentMono = this.monoMs;
-    this.monoMs += tookMs;
-    const shownMs = startMs + sentMono + tookMs / 2 + wrongMs;
+    const sentMs = this.steadyMs;
+    this.steadyMs += tookMs;
+    const shownMs = startMs + sentMs + tookMs / 2 + wrongMs;
     const dateMs = dated ? Math.floor(shownMs / 1000) * 1000 : null;
-    this.api.record({ sentMono, receivedMono: this.monoMs, dateMs }, this.now);
+    this.api.record({ sentMs, receivedMs: this.steadyMs, dateMs }, this.now);
   }
 
   set(stepMs: number): void {
+    this.api.read(this.now);
     this.aheadMs += stepMs;
-    this.api.wallClockStepped(stepMs, this.now);
   }
 
   get reading() {
@@ -113,7 +113,6 @@ describe("the API's time", () => {
     const asleep = new Machine();
     asleep.answer();
     asleep.aheadMs += 5 * day;
-    asleep.api.wallClockStepped(5 * day, asleep.now);
     // The API's clock ran on while the machine slept.
     asleep.answer({ wrongMs: 5 * day });
     expect(asleep.reading.verdict).toBe('right');
@@ -122,7 +121,7 @@ describe("the API's time", () => {
 
   it('does not remember a step that was undone before an answer came', () => {
     const machine = new Machine();
-    machine.monoMs += longestUnknownMs;
+    machine.steadyMs += longestUnknownMs;
     machine.set(5 * day);
     machine.set(-5 * day);
     expect(machine.present).toEqual(exact);
@@ -131,7 +130,7 @@ describe("the API's time", () => {
   it('is waited for after the start, but not for ever', () => {
     const machine = new Machine();
     expect(machine.present).toEqual({ earliest: Number.NEGATIVE_INFINITY, latest: 0 });
-    machine.monoMs += longestUnknownMs;
+    machine.steadyMs += longestUnknownMs;
     expect(machine.present).toEqual(exact);
   });
 

@@ -40,7 +40,6 @@ async function world(shape: Shape, policy: Partial<DecisionPolicy> = {}) {
   const namespace = { instance: 'test', prefix: shape.prefix, secret: Buffer.alloc(32, 7) };
   const store = openStore({ path, init: 'if-missing', namespace, upstream: 'sandbox', sinks: [] });
   const incarnationId = await store.beginIncarnation({
-    bootId: null,
     version: '0',
     nowMs: Date.now(),
   });

@@ -31,7 +31,7 @@ export class TestClock implements Clock {
   wallMs(): number {
     return this.#now;
   }
-  monoMs(): number {
+  steadyMs(): number {
     return this.#now;
   }
   advance(ms: number): void {

@@ -224,7 +224,7 @@ describe('alerts', () => {
         message: 'it answered 503',
         probes: 3,
       };
-      return outbox.store.results.pauseSink({ ...pause, nowMs: Date.now(), probeAtMs: Date.now() });
+      return outbox.store.results.pauseSink({ ...pause, nowMs: Date.now(), probeAtMs: 0 });
     };
     const receiver = await receiving(takes);
     await pauseOf('pager');
@@ -246,7 +246,7 @@ describe('alerts', () => {
       message: 'the receiver answered 503',
       probes: 3,
     };
-    await outbox.store.results.pauseSink({ ...pause, nowMs, probeAtMs: nowMs + 20 });
+    await outbox.store.results.pauseSink({ ...pause, nowMs, probeAtMs: 0 });
     start(receiver);
     await expect.poll(() => outbox.store.read.sinkPauses()).toEqual([]);
     expect(receiver.posts).toEqual([]);

@@ -190,7 +190,7 @@ describe('attempts', () => {
     await outbox.accept([line()]);
     const attempt = await outbox.opened();
     await outbox.reopen();
-    const next = await outbox.store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 9 });
+    const next = await outbox.store.beginIncarnation({ version: '0', nowMs: 9 });
     expect(
       (await stepsOf(outbox.store).openAttemptsOfOthers(next)).map((found) => found.attemptId),
     ).toEqual([attempt.attemptId]);

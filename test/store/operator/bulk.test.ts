@@ -26,8 +26,7 @@ import {
 const who = { actor: 'cli:anna', reason: 'the shop is closed' };
 const policy = {
   nowMs,
-  nowMono: 0,
-  bootId: 'later boot',
+  steadyMs: nowMs,
   referenceExpiryMs,
   lookupFamilies: ['gift_card', 'esim'] as const,
 };
@@ -80,7 +79,7 @@ describe('a command for many entries', () => {
       expect(result.refused.map((refusal) => refusal.reference)).toEqual(
         isAllowed ? [] : [reference],
       );
-      const moved = 'SELECT state, next_step, due_at_ms, held_from FROM entries';
+      const moved = 'SELECT state, next_step, due_steady, held_from FROM entries';
       expect(rows(many, moved)).toEqual(rows(isAllowed ? one : many, moved));
       expect(isAllowed ? [] : rows(many, 'SELECT * FROM entries ORDER BY id')).toEqual(
         isAllowed ? [] : before,

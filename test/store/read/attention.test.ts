@@ -140,7 +140,7 @@ describe('the attention list', () => {
     async (reason, ms) => {
       const sink = 'folder';
       const pauseSince = async (sinceMs: number) => {
-        await outbox.store.results.resumeSink({ sink, nowMs: sinceMs, wasOutage: false });
+        await outbox.store.results.resumeSink(sink, false);
         const facts = {
           sink,
           reason,
@@ -301,9 +301,10 @@ describe('counting the attention list', () => {
     expect(tables).toEqual([
       'e USING INDEX entries_attention',
       'e USING INDEX entries_unknown',
+      'a USING INDEX sqlite_autoindex_attempts_1 (entry_id=?)',
       'a USING INDEX audit_by_subject (subject=?)',
       'b USING COVERING INDEX entries_bought',
-      'd USING INDEX deliveries_due (sink=? AND due_at_ms<?)',
+      'd USING INDEX deliveries_due (sink=? AND due_steady<?)',
       'o USING COVERING INDEX storefront_orders_awaiting',
       'o USING INDEX storefront_orders_rechecks',
       'f USING INDEX files_attention',

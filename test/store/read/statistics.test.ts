@@ -157,7 +157,7 @@ describe('the statistics of an hour', () => {
       note: null,
     } as const;
     const asked = { reference, actor: 'cli:anna', reason: 'seen in their list', nowMs: day + 5000 };
-    const policy = { nowMono: 0, bootId: null, referenceExpiryMs: 1e9, lookupFamilies: [] };
+    const policy = { steadyMs: 0, referenceExpiryMs: 1e9, lookupFamilies: [] };
     await outbox.store.operator.actOnEntry({
       ...asked,
       ...policy,

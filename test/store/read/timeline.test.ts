@@ -43,8 +43,7 @@ describe('the timeline of an order', () => {
     const reference = timelineOf('1001').rows.find(({ kind }) => kind === 'entry')?.reference ?? '';
     const who = { actor: 'cli:anna', reason: 'asked by the shop', nowMs: 3000 };
     const policy = {
-      nowMono: 0,
-      bootId: null,
+      steadyMs: 0,
       referenceExpiryMs: 1e9,
       lookupFamilies: ['gift_card'] as const,
     };

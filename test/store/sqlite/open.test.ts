@@ -57,7 +57,7 @@ describe('opening the outbox', () => {
   it('refuses another upstream once it has orders, and always another reference secret', async () => {
     await openStore({ ...options, upstream: 'sandbox' }).close();
     const store = openStore(options);
-    await store.beginIncarnation({ bootId: null, version: '0', nowMs: 1 });
+    await store.beginIncarnation({ version: '0', nowMs: 1 });
     await store.intake.acceptBatch({ nowMs: 1, fileId: null, lines: [line({})], rejections: [] });
     await store.close();
     for (const upstream of ['sandbox', 'https://wholesale.example:444', 'http://wholesale.example'])

@@ -11,7 +11,7 @@ function databaseWithOrder(): SqliteDatabase.Database {
     INSERT INTO requests (id, source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (1, 'shop', 'o', '{}', 1, 1);
     INSERT INTO lines (id, request_id, line_id, operation, variant, quantity, currency, extra, fingerprint, received_at_ms)
       VALUES (1, 1, '1', 'gift_card_order', 'v', 1, 'USD', '{}', 'f', 1);
-    INSERT INTO entries (id, reference, line_id, operation, variant, quantity, currency, lane, state, due_at_ms, created_at_ms, updated_at_ms)
+    INSERT INTO entries (id, reference, line_id, operation, variant, quantity, currency, lane, state, due_steady, created_at_ms, updated_at_ms)
       VALUES (1, 'os-reference', 1, 'gift_card_order', 'v', 1, 'USD', 'shop|USD', 'pending', 1, 1, 1);`);
   return database;
 }
@@ -36,7 +36,7 @@ describe('a database', () => {
       expect(() => insertLine.run(operation)).toThrow(refused);
     }
     const insertEntry = database.prepare(
-      `INSERT INTO entries (reference, line_id, generation, operation, lane, state, due_at_ms, created_at_ms, updated_at_ms)
+      `INSERT INTO entries (reference, line_id, generation, operation, lane, state, due_steady, created_at_ms, updated_at_ms)
          VALUES ('os-another-one', 1, 1, ?, 'shop|USD', 'pending', 1, 1, 1)`,
     );
     expect(() => insertEntry.run('lookup')).toThrow(refused);

@@ -22,8 +22,10 @@ const main = { name: 'woocommerce/main', address: 'shop.example', secret };
 async function outboxWith(...shops: ShopIdentity[]) {
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());
-  const adopt = (nowMs: number, ...others: ShopIdentity[]) =>
-    outbox.store.storefronts.adoptShops({ shops: others, nowMs });
+  const adopt = (nowMs: number, ...others: ShopIdentity[]) => {
+    outbox.setTime(nowMs);
+    return outbox.store.storefronts.adoptShops({ shops: others, nowMs });
+  };
   await adopt(day, ...shops);
   return { outbox, adopt };
 }

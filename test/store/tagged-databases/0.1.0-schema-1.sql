@@ -10,9 +10,16 @@ CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE steady_time (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  steady_ms  REAL NOT NULL,
+  -- What the wall clock showed less steady_ms.
+  ahead_ms   INTEGER NOT NULL,
+  machine_ms REAL NOT NULL,
+  boot_id    TEXT
+) STRICT;
 CREATE TABLE incarnations (
   id            INTEGER PRIMARY KEY,
-  boot_id       TEXT,
   version       TEXT NOT NULL,
   started_at_ms INTEGER NOT NULL,
   stopped_at_ms INTEGER
@@ -118,7 +125,7 @@ CREATE TABLE storefront_orders (
   -- Since when a line waits until the order is read once more, when it is read next, and why it could not be read; null:
   -- nothing waits.
   recheck_since_ms INTEGER,
-  recheck_at_ms    INTEGER,
+  recheck_steady   REAL,
   recheck_problem  TEXT,
   -- The order as it was read, with only the lines that the SKU map did not know: with a corrected map they can be ordered.
   kept_order       TEXT,
@@ -134,6 +141,8 @@ CREATE TABLE storefronts (
   source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
   -- The first start with it. What was paid before was not sold for this worker to buy.
   connected_at_ms INTEGER,
+  -- The same in steady time: an ahead clock may have dated it.
+  connected_steady REAL,
   -- How far its list of orders was read back, by the shop's clock. Every older change is on disk.
   read_until_ms   INTEGER,
   -- The addresses by which it names itself in its orders, as JSON: an order that names another one comes from a copy of the shop.
@@ -153,7 +162,7 @@ CREATE TABLE shop_fingerprints (
   kind       TEXT NOT NULL CHECK (kind = 'name' OR kind = 'address' OR kind = 'secret'),
   value      TEXT NOT NULL CHECK (length(value) BETWEEN 1 AND 4096),
   source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  seen_at_ms INTEGER NOT NULL,
+  seen_steady REAL NOT NULL,
   PRIMARY KEY (kind, value)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE storefront_marks (
@@ -196,18 +205,14 @@ CREATE TABLE entries (
   -- Entries queue in lanes, `source|balances|product`: the backlog of one shop delays no single order of another, and what
   -- waits for a paused balance or product costs no search.
   lane                      TEXT NOT NULL,
-  -- What is due at due_at_ms: to send the call, or to look up what became of it.
+  -- What is due at due_steady: to send the call, or to look up what became of it. Of one that is sent now: when that began.
   next_step                 TEXT NOT NULL DEFAULT 'send' CHECK (next_step IN ('send', 'lookup')),
-  due_at_ms                 INTEGER NOT NULL,
+  due_steady                REAL NOT NULL,
   -- When it was due before it began to wait for its order to be read again in the shop; null: it does not wait for that.
-  due_before_recheck_ms     INTEGER,
+  due_before_recheck_steady REAL,
   -- 1: the API may have processed an attempt, and nothing has settled that yet.
   outcome_unknown           INTEGER NOT NULL DEFAULT 0 CHECK (outcome_unknown IN (0, 1)),
-  -- The end of the in-flight window: by the wall clock for people, and by the monotonic clock, which nobody can set, for
-  -- the worker.
-  in_flight_window_end_ms   INTEGER,
-  in_flight_window_end_mono REAL,
-  in_flight_window_boot_id  TEXT,
+  in_flight_window_end_steady REAL,
   -- Attempts that count, and tries of the present kind (the position in a retry schedule).
   attempts                  INTEGER NOT NULL DEFAULT 0,
   tries                     INTEGER NOT NULL DEFAULT 0,
@@ -216,7 +221,8 @@ CREATE TABLE entries (
   -- After the loss of an outbox, what was looked up before the entry may be sent. 0: nothing; 1: its own reference is
   -- next; 2: the reference of its replacement is next; 3: both were.
   recovery_stage            INTEGER NOT NULL DEFAULT 0,
-  first_sent_at_ms          INTEGER,
+  -- Since when the API may know the reference.
+  first_sent_steady         REAL,
   last_sent_at_ms           INTEGER,
   key_name                  TEXT,
   -- The exact request, stored with the first attempt and never rendered again.
@@ -308,19 +314,16 @@ CREATE TABLE budget_slots (
   key_name     TEXT NOT NULL,
   limit_name   TEXT NOT NULL CHECK (limit_name IN ('requests', 'orders')),
   attempt_id   INTEGER,
-  boot_id      TEXT,
-  taken_mono   REAL NOT NULL,
-  settled_mono REAL
+  -- When its window began; null: its call is open.
+  settled_steady REAL
 ) STRICT;
 CREATE TABLE wholesale_keys (
   key_name             TEXT PRIMARY KEY,
   value_fingerprint    TEXT,
-  boot_id              TEXT,
-  stamped_mono         REAL,
   -- The key is not used before this.
-  blocked_until_mono   REAL,
+  blocked_until_steady   REAL,
   -- Its calls keep an even distance before this; for how long in all.
-  throttled_until_mono REAL,
+  throttled_until_steady REAL,
   throttle_length_ms   REAL,
   rate_limited_at_ms   INTEGER,
   -- Since when the API answers 429 again and again although the worker keeps within the limits of the key.
@@ -336,7 +339,7 @@ CREATE TABLE pauses (
   opened_by   TEXT NOT NULL,
   since_ms    INTEGER NOT NULL,
   -- When the worker probes the scope next; null: only a person ends the pause.
-  probe_at_ms INTEGER,
+  probe_steady REAL,
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE scope_evidence (
@@ -344,7 +347,7 @@ CREATE TABLE scope_evidence (
   reason   TEXT NOT NULL,
   entry_id INTEGER NOT NULL REFERENCES entries (id),
   product  TEXT,
-  at_ms    INTEGER NOT NULL,
+  at_steady REAL NOT NULL,
   PRIMARY KEY (scope, reason, entry_id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE deliveries (
@@ -353,7 +356,7 @@ CREATE TABLE deliveries (
   sink               TEXT NOT NULL,
   due_version        INTEGER NOT NULL,
   done_version       INTEGER NOT NULL DEFAULT 0,
-  due_at_ms          INTEGER NOT NULL,
+  due_steady         INTEGER NOT NULL,
   tries              INTEGER NOT NULL DEFAULT 0,
   last_error         TEXT,
   done_at_ms         INTEGER,
@@ -375,7 +378,7 @@ CREATE TABLE sink_pauses (
   reason      TEXT NOT NULL,
   message     TEXT NOT NULL,
   since_ms    INTEGER NOT NULL,
-  probe_at_ms INTEGER NOT NULL,
+  probe_steady REAL NOT NULL,
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE file_rows (
@@ -415,19 +418,20 @@ CREATE TABLE hourly_statistics (
   n    INTEGER NOT NULL,
   PRIMARY KEY (name, hour, key)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO schema_files VALUES ('0001_outbox.sql', 'a642e42843bb1676eaef9b188491e4bbd75939cfdec5a2802e4566d5297e1ab8');
+INSERT INTO schema_files VALUES ('0001_outbox.sql', 'f7c7165611023bef2b43a2346907baf92e3a09358b890834d5e1bc802e671625');
 INSERT INTO schema_files VALUES ('views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
-INSERT INTO schema_files VALUES ('views/outbox.sql', 'cb2d7281bba77f7bb49f8fb0f5621822ae286169ef31eb54e0e1c73bccdcdb43');
-INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '68f5116341a1f3953bc57cae03dab843725e73c309db5538ac322373636c90f6');
+INSERT INTO schema_files VALUES ('views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
+INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '6cedb2b3297056cf97da7ce0f953f1aba1fc26fd042c37194f43db5ba952b713');
 INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '5efaca275f3f4495b1d45e01de657ed5');
+INSERT INTO meta VALUES ('database_id', 'd10ce430ded7d76273c39b2e03ce72c5');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
-INSERT INTO incarnations VALUES (1, 'boot', '0', 1, NULL);
+INSERT INTO steady_time VALUES (1, 0, 0, 0, NULL);
+INSERT INTO incarnations VALUES (1, '0', 1, NULL);
 INSERT INTO requests VALUES (1, 'shop1', 'waiting', '{"customer":"waiting@shop.example"}', 1000, 1, 1000);
 INSERT INTO requests VALUES (2, 'shop1', 'unknown', '{"customer":"unknown@shop.example"}', 1000, 1, 1000);
 INSERT INTO requests VALUES (3, 'shop1', 'placed', '{"customer":"placed@shop.example"}', 1000, 2, 2500);
@@ -483,18 +487,18 @@ INSERT INTO search_words_idx VALUES (12, x'', 2);
 DELETE FROM search_words_config;
 INSERT INTO search_words_config VALUES ('automerge', 16);
 INSERT INTO search_words_config VALUES ('version', 4);
-INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 119000, 'boot', 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, NULL, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
-INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 2000, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
-INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 1000, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
+INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, 0, 2000, 2000, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
+INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 2000, NULL, 0, NULL, 0, 0, 0, 0, NULL, 2000, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
+INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
 INSERT INTO unit_endings VALUES ('1004', 4);
 INSERT INTO unit_endings VALUES ('1005', 5);
 INSERT INTO product_costs VALUES ('variant:steam-10', 0, 'USD', 10);
@@ -506,32 +510,32 @@ INSERT INTO attempts VALUES (5, 5, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 
 INSERT INTO attempts VALUES (6, 6, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
 INSERT INTO attempts VALUES (7, 7, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
 INSERT INTO attempts VALUES (8, 11, 1, 'submit', 'main', NULL, 1, 2000, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO budget_slots VALUES (1, 'main', 'requests', 1, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (2, 'main', 'orders', 1, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (3, 'main', 'requests', 2, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (4, 'main', 'orders', 2, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (5, 'main', 'requests', 3, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (6, 'main', 'orders', 3, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (7, 'main', 'requests', 4, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (8, 'main', 'orders', 4, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (9, 'main', 'requests', 5, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (10, 'main', 'orders', 5, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (11, 'main', 'requests', 6, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (12, 'main', 'orders', 6, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (13, 'main', 'requests', 7, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (14, 'main', 'orders', 7, 'boot', 500, 1000);
-INSERT INTO budget_slots VALUES (15, 'main', 'requests', 8, 'boot', 500, NULL);
-INSERT INTO budget_slots VALUES (16, 'main', 'orders', 8, 'boot', 500, NULL);
-INSERT INTO deliveries VALUES (3, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
-INSERT INTO deliveries VALUES (4, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL);
-INSERT INTO deliveries VALUES (5, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
-INSERT INTO deliveries VALUES (6, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
-INSERT INTO deliveries VALUES (7, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
-INSERT INTO deliveries VALUES (8, 'folder', 2, 0, 2000, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
-INSERT INTO deliveries VALUES (9, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
-INSERT INTO deliveries VALUES (10, 'folder', 2, 0, 2500, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
-INSERT INTO audit VALUES (1, 2500, 'cli:anna', 'cancel', 'os-d5yv3fkvgjawjef4737olw7j6m', 'the shop asked', '{"before":{"state":"pending","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":null,"review_reason":null},"after":{"state":"cancelled","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":"cancelled_by_person","review_reason":null}}');
-INSERT INTO audit VALUES (2, 2500, 'cli:anna', 'hold', 'os-2ottfydyd2vb5fqelitwubncep', 'the shop asked', '{"before":{"state":"pending","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":null,"review_reason":null},"after":{"state":"held","next_step":"send","due_at_ms":1000,"outcome_unknown":false,"held_from":"pending","replaced":false,"order_number":null,"error_code":null,"review_reason":"the shop asked"}}');
+INSERT INTO budget_slots VALUES (1, 'main', 'requests', 1, 1000);
+INSERT INTO budget_slots VALUES (2, 'main', 'orders', 1, 1000);
+INSERT INTO budget_slots VALUES (3, 'main', 'requests', 2, 1000);
+INSERT INTO budget_slots VALUES (4, 'main', 'orders', 2, 1000);
+INSERT INTO budget_slots VALUES (5, 'main', 'requests', 3, 1000);
+INSERT INTO budget_slots VALUES (6, 'main', 'orders', 3, 1000);
+INSERT INTO budget_slots VALUES (7, 'main', 'requests', 4, 1000);
+INSERT INTO budget_slots VALUES (8, 'main', 'orders', 4, 1000);
+INSERT INTO budget_slots VALUES (9, 'main', 'requests', 5, 1000);
+INSERT INTO budget_slots VALUES (10, 'main', 'orders', 5, 1000);
+INSERT INTO budget_slots VALUES (11, 'main', 'requests', 6, 1000);
+INSERT INTO budget_slots VALUES (12, 'main', 'orders', 6, 1000);
+INSERT INTO budget_slots VALUES (13, 'main', 'requests', 7, 1000);
+INSERT INTO budget_slots VALUES (14, 'main', 'orders', 7, 1000);
+INSERT INTO budget_slots VALUES (15, 'main', 'requests', 8, NULL);
+INSERT INTO budget_slots VALUES (16, 'main', 'orders', 8, NULL);
+INSERT INTO deliveries VALUES (3, 'folder', 2, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (4, 'folder', 2, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, NULL);
+INSERT INTO deliveries VALUES (5, 'folder', 2, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (6, 'folder', 2, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (7, 'folder', 2, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (8, 'folder', 2, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (9, 'folder', 2, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO deliveries VALUES (10, 'folder', 2, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+INSERT INTO audit VALUES (1, 2500, 'cli:anna', 'cancel', 'os-d5yv3fkvgjawjef4737olw7j6m', 'the shop asked', '{"before":{"state":"pending","next_step":"send","outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":null,"review_reason":null},"after":{"state":"cancelled","next_step":"send","outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":"cancelled_by_person","review_reason":null}}');
+INSERT INTO audit VALUES (2, 2500, 'cli:anna', 'hold', 'os-2ottfydyd2vb5fqelitwubncep', 'the shop asked', '{"before":{"state":"pending","next_step":"send","outcome_unknown":false,"held_from":null,"replaced":false,"order_number":null,"error_code":null,"review_reason":null},"after":{"state":"held","next_step":"send","outcome_unknown":false,"held_from":"pending","replaced":false,"order_number":null,"error_code":null,"review_reason":"the shop asked"}}');
 INSERT INTO hourly_statistics VALUES ('bought', 0, 'USD', 3);
 INSERT INTO hourly_statistics VALUES ('calls', 0, 'submit', 8);
 INSERT INTO hourly_statistics VALUES ('latency', 0, '16', 1);
@@ -557,13 +561,13 @@ CREATE INDEX rejections_to_correct ON rejections (source, order_id, line_id, pro
 CREATE INDEX rejections_attention ON rejections (created_at_ms)
   WHERE corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL;
 CREATE INDEX storefront_orders_awaiting ON storefront_orders (source, seen_at_ms) WHERE awaits_read_back = 1;
-CREATE INDEX storefront_orders_rechecks ON storefront_orders (source, recheck_at_ms) WHERE recheck_since_ms IS NOT NULL;
+CREATE INDEX storefront_orders_rechecks ON storefront_orders (source, recheck_steady) WHERE recheck_since_ms IS NOT NULL;
 CREATE INDEX storefront_marks_by_order ON storefront_marks (source, order_id);
-CREATE INDEX entries_pending_lanes ON entries (lane, due_at_ms, id) WHERE state = 'pending';
-CREATE INDEX entries_waiting_lanes ON entries (lane, due_at_ms, id) WHERE state = 'waiting';
-CREATE INDEX entries_waiting ON entries (due_at_ms, id) WHERE state = 'waiting';
-CREATE INDEX entries_unknown ON entries (next_step, due_at_ms, id) WHERE state = 'unknown';
-CREATE INDEX entries_placed ON entries (due_at_ms, id) WHERE state = 'placed';
+CREATE INDEX entries_pending_lanes ON entries (lane, due_steady, id) WHERE state = 'pending';
+CREATE INDEX entries_waiting_lanes ON entries (lane, due_steady, id) WHERE state = 'waiting';
+CREATE INDEX entries_waiting ON entries (due_steady, id) WHERE state = 'waiting';
+CREATE INDEX entries_unknown ON entries (next_step, due_steady, id) WHERE state = 'unknown';
+CREATE INDEX entries_placed ON entries (due_steady, id) WHERE state = 'placed';
 CREATE INDEX entries_sending ON entries (id) WHERE state = 'sending';
 CREATE INDEX entries_attention ON entries (updated_at_ms) WHERE state IN ('needs_review', 'held');
 CREATE INDEX entries_deadline ON entries (not_after_ms) WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL;
@@ -604,8 +608,8 @@ CREATE INDEX kept_answers_by_kind ON kept_answers (kind, is_error, id);
 CREATE INDEX kept_answers_by_attempt ON kept_answers (attempt_id) WHERE attempt_id IS NOT NULL;
 CREATE INDEX kept_answers_by_age ON kept_answers (kept_at_ms);
 CREATE INDEX budget_slots_by_attempt ON budget_slots (attempt_id);
-CREATE INDEX deliveries_due ON deliveries (sink, due_at_ms) WHERE done_version < due_version;
-CREATE INDEX deliveries_giving ON deliveries (sink, due_at_ms) WHERE done_version < due_version AND gives_units = 1;
+CREATE INDEX deliveries_due ON deliveries (sink, due_steady) WHERE done_version < due_version;
+CREATE INDEX deliveries_giving ON deliveries (sink, due_steady) WHERE done_version < due_version AND gives_units = 1;
 CREATE INDEX deliveries_given_up ON deliveries (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE INDEX file_rows_by_line ON file_rows (first_line);
 CREATE INDEX audit_by_time ON audit (at_ms);
@@ -679,9 +683,9 @@ SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
        e.error_code, e.error_message, e.review_reason,
        e.outcome_unknown, e.attempts, e.next_step, e.key_name,
        CASE WHEN e.state IN ('pending', 'waiting', 'unknown', 'placed')
-            THEN strftime('%Y-%m-%dT%H:%M:%fZ', e.due_at_ms / 1000.0, 'unixepoch') END AS next_attempt_at,
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', (e.due_steady + (SELECT ahead_ms FROM steady_time)) / 1000.0, 'unixepoch') END AS next_attempt_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.not_after_ms / 1000.0, 'unixepoch') AS not_after,
-       strftime('%Y-%m-%dT%H:%M:%fZ', e.first_sent_at_ms / 1000.0, 'unixepoch') AS first_sent_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (SELECT min(a.opened_at_ms) FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.sent = 1) / 1000.0, 'unixepoch') AS first_sent_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.created_at_ms / 1000.0, 'unixepoch') AS created_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS updated_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch') AS settled_at
@@ -695,7 +699,7 @@ FROM attempts a JOIN entries e ON e.id = a.entry_id JOIN lines l ON l.id = e.lin
 CREATE VIEW delivery_log AS
 SELECT r.source, r.order_id, d.sink, d.done_version >= d.due_version AS done, d.tries, d.last_error,
        CASE WHEN d.given_up_at_ms IS NULL
-            THEN strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at_ms / 1000.0, 'unixepoch') END AS due_at,
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', (d.due_steady + (SELECT ahead_ms FROM steady_time)) / 1000.0, 'unixepoch') END AS due_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.done_at_ms / 1000.0, 'unixepoch') AS done_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch') AS given_up_at,
        (SELECT name FROM files WHERE number = -d.request_id) AS file
@@ -736,9 +740,9 @@ WHERE e.state IN ('needs_review', 'held')
 UNION ALL
 -- A lookup usually tells within minutes what became of a call. Where it cannot, the entry holds up its product and others.
 SELECT 'unknown', 'outcome_unknown' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, coalesce(e.error_code, 'outcome_unknown'), e.error_message,
-       strftime('%Y-%m-%dT%H:%M:%fZ', e.first_sent_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
+       strftime('%Y-%m-%dT%H:%M:%fZ', (SELECT min(a.opened_at_ms) FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.sent = 1) / 1000.0, 'unixepoch'), NULL, NULL, 0
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
-WHERE e.state = 'unknown' AND e.first_sent_at_ms < unixepoch('subsec') * 1000 - 900000
+WHERE e.state = 'unknown' AND (SELECT min(a.opened_at_ms) FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.sent = 1) NOT BETWEEN unixepoch('subsec') * 1000 - 900000 AND unixepoch('subsec') * 1000
 UNION ALL
 -- The worker noticed that the database is an older copy: what was taken in since is missing.
 SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, NULL, NULL, 'after_loss', 'older_copy', a.reason,
@@ -776,7 +780,7 @@ WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
                ELSE 75000 END
         AND unixepoch('subsec') * 1000
   AND (p.sink LIKE 'alert:%'
-    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000))
+    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_steady < 9000000000000000))
 UNION ALL
 -- For a day after the last 429, because whoever else uses the key may rest at night.
 SELECT 'key_used_elsewhere', 'key_used_elsewhere' AS reason, 'key:' || k.key_name, NULL, NULL, NULL, NULL, 'rate_limited', 'key_used_elsewhere', NULL,
@@ -788,13 +792,13 @@ UNION ALL
 SELECT 'storefront', 'awaits_read_back' AS reason, 'order:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL,
        'awaits_read_back', 'awaits_read_back', NULL,
        strftime('%Y-%m-%dT%H:%M:%fZ', o.seen_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
-FROM storefront_orders o WHERE o.awaits_read_back = 1 AND o.seen_at_ms < unixepoch('subsec') * 1000 - 3600000
+FROM storefront_orders o WHERE o.awaits_read_back = 1 AND o.seen_at_ms NOT BETWEEN unixepoch('subsec') * 1000 - 3600000 AND unixepoch('subsec') * 1000
 UNION ALL
 -- An order is usually read again within seconds. Where the shop cannot be read, what waits for that is not bought.
 SELECT 'storefront', 'awaits_recheck' AS reason, 'recheck:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL,
        'awaits_recheck', 'awaits_recheck', o.recheck_problem,
        strftime('%Y-%m-%dT%H:%M:%fZ', o.recheck_since_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
-FROM storefront_orders o WHERE o.recheck_since_ms IS NOT NULL AND o.recheck_since_ms < unixepoch('subsec') * 1000 - 600000
+FROM storefront_orders o WHERE o.recheck_since_ms IS NOT NULL AND o.recheck_since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 600000 AND unixepoch('subsec') * 1000
 UNION ALL
 SELECT 'invalid_file', 'file_refused' AS reason, 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.error_message,
        strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch'), NULL,

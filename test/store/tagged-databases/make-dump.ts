@@ -56,8 +56,7 @@ async function decide(outbox: Outbox, reference: string, action: 'hold' | 'cance
     actor: 'cli:anna',
     reason: 'the shop asked',
     nowMs: 2500,
-    nowMono: 1000,
-    bootId: null,
+    steadyMs: 1000,
   };
   const order = { action };
   await outbox.store.operator.actOnEntry({

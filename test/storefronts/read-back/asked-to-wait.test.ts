@@ -14,8 +14,8 @@ class PassingClock extends SystemClock {
   readonly waits: number[] = [];
   #aheadMs = 0;
 
-  override monoMs(): number {
-    return super.monoMs() + this.#aheadMs;
+  override steadyMs(): number {
+    return super.steadyMs() + this.#aheadMs;
   }
 
   override async sleep(ms: number, ended?: AbortSignal): Promise<void> {
@@ -70,7 +70,7 @@ it('a shop that wants no calls for a second gets none, also after a call that is
   // A proxy may answer 503 for a note that the shop makes all the same, so it is not sent again.
   const note = { method: 'POST', path: '/notes', headers: {}, body: '{}', signal } as const;
   await expect(
-    http.call({ ...note, once: { latestStartMono: clock.monoMs() + 60_000 } }),
+    http.call({ ...note, once: { latestStartMs: clock.steadyMs() + 60_000 } }),
   ).rejects.toMatchObject({
     kind: 'unavailable',
   });
@@ -119,7 +119,7 @@ it('a stop lets a call end that cannot be repeated, and begins no other', async 
   });
   const post = async (name: string): Promise<unknown> => {
     const begins = async (): Promise<void> => void begun.push(name);
-    const note = { latestStartMono: clock.monoMs() + 60_000, begins };
+    const note = { latestStartMs: clock.steadyMs() + 60_000, begins };
     return await http.call({
       method: 'POST',
       path: '/notes',

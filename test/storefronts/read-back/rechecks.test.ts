@@ -176,7 +176,7 @@ describe.each(platforms)(
         expect.stringContaining('500'),
       ]);
       stub.misbehave = () => false;
-      clock.aheadMs += 60_000;
+      outbox.store.outbox.database.exec('UPDATE storefront_orders SET recheck_steady = 0');
       readBack.onDelayed('main');
       await logged(takenIn, 2);
       expect((await claim())?.entry.variant).toBe('steam-usd-20');
@@ -235,7 +235,7 @@ describe.each(platforms)(
       await logged(waits);
       expect([bought(), flagged()]).toEqual([
         [expect.stringMatching(/held$/)],
-        ['727/315 held', '727/null unreadable_order'],
+        ['727/315 held', '727/null awaits_recheck', '727/null unreadable_order'],
       ]);
       order.body = bodyOf(platform);
       order.modifiedMs = minutesAgo(1);
@@ -273,13 +273,13 @@ describe('an order that the shop has no more when it is read again', () => {
   });
 
   it('is cancelled in Shopify only when the app would see it however old it is', async () => {
-    const { claim, logged, shopify, bought, clock, readBack } = await waitingShop('shopify');
+    const { claim, logged, shopify, bought, outbox, readBack } = await waitingShop('shopify');
     shopify.orders.length = 0;
     expect(await claim()).toBeNull();
     await logged(waits);
     expect(bought()).toEqual([expect.stringMatching(/pending$/)]);
     shopify.scopes = ['read_orders', 'read_all_orders'];
-    clock.aheadMs += 60_000;
+    outbox.store.outbox.database.exec('UPDATE storefront_orders SET recheck_steady = 0');
     readBack.onDelayed('main');
     await logged(takenIn, 2);
     expect(bought()).toEqual([expect.stringMatching(/cancelled$/)]);
@@ -321,9 +321,8 @@ describe('the state of an order', () => {
   });
 
   it('is not current when the clock was set back since it was read', async () => {
-    const { claim, clock, logged, outbox } = await waitingShop('woocommerce');
+    const { claim, clock, logged } = await waitingShop('woocommerce');
     clock.aheadMs = -2 * hour;
-    await outbox.store.times.follow({ stepMs: -4 * hour, nowMs: clock.wallMs() });
     expect(await claim()).toBeNull();
     await logged(takenIn, 2);
     expect((await claim())?.purpose).toBe('submit');
@@ -355,8 +354,7 @@ describe('the state of an order', () => {
       actor: 'test',
       reason: 'for the test',
       nowMs: held.clock.wallMs(),
-      nowMono: 1000,
-      bootId: 'boot',
+      steadyMs: 1000,
       referenceExpiryMs: 86_400_000,
       lookupFamilies: ['gift_card', 'esim'],
     });
@@ -441,7 +439,7 @@ describe('lines that wait for their order to be read again', () => {
     clock.aheadMs += 700_000;
     expect(await claim(silent)).toBeNull();
     expect((await dueAt()) ?? 0).toBeGreaterThan(clock.wallMs());
-    expect(await storefronts.endRechecksOfOthers({ sources: [], nowMs: clock.wallMs() })).toBe(1);
+    expect(await storefronts.endRechecksOfOthers([])).toBe(1);
     expect(await dueAt()).toBeLessThanOrEqual(clock.wallMs());
     // Its place: before a line that came in after it, and before it was read.
     await outbox.accept(
@@ -468,7 +466,7 @@ describe('lines that wait for their order to be read again', () => {
         outbox.claim({ nowMs: clock.wallMs(), ...rechecking(rechecks) }),
       );
     for (const so of [25, 50, 60, 60]) expect([await claim(), delayed]).toEqual([null, so]);
-    const ask = { source: 'main', nowMs: clock.wallMs(), limit: 50 };
+    const ask = { source: 'main', steadyMs: clock.steadyMs(), limit: 50 };
     expect(await outbox.store.storefronts.dueRechecks(ask)).toHaveLength(50);
   });
 });
@@ -520,7 +518,7 @@ describe('a shop that cannot be read for its waiting orders', () => {
       lines: [],
       unreadable: [],
     });
-    const ask = { source: 'main', nowMs: clock.wallMs(), limit: 50 };
+    const ask = { source: 'main', steadyMs: clock.steadyMs(), limit: 50 };
     expect(await outbox.store.storefronts.dueRechecks(ask)).toEqual([]);
     expect(await outbox.store.storefronts.nextRecheckAt('main')).toBeNull();
     expect([bought(), readOnes(stub)]).toEqual([[expect.stringMatching(/cancelled$/)], []]);

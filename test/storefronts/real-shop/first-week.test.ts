@@ -70,7 +70,7 @@ describe.skipIf(folder === undefined)(
     const written = async (id: string): Promise<void> => {
       both.shop.setFault(null);
       const due = `SELECT count(*) AS n FROM deliveries d JOIN requests r ON r.id = d.request_id
-        WHERE r.order_id = '${id}' AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000`;
+        WHERE r.order_id = '${id}' AND d.done_version < d.due_version AND d.due_steady < 9000000000000000`;
       await expect.poll(() => both.place.query<{ n: number }>(due)[0]?.n, within).toBe(0);
     };
     const privateNotes = async (id: string): Promise<string> =>

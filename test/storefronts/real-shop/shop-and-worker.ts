@@ -237,7 +237,7 @@ export class ShopAndWorker {
    */
   async isQuiet(): Promise<void> {
     const due =
-      'SELECT count(*) AS n FROM deliveries WHERE done_version < due_version AND due_at_ms < 9000000000000000';
+      'SELECT count(*) AS n FROM deliveries WHERE done_version < due_version AND due_steady < 9000000000000000';
     await becomes(() => this.place.query<{ n: number }>(due)[0]?.n, 0);
   }
 

@@ -138,7 +138,7 @@ it('writes at once what the shop refused, when a reload brings another key', asy
   // As if it had failed for hours: nothing but the reload makes it due.
   const later = new SqliteDatabase(installation.databasePath);
   later.exec(
-    "UPDATE deliveries SET due_at_ms = due_at_ms + 7200000 WHERE sink = 'woocommerce:main'",
+    "UPDATE deliveries SET due_steady = due_steady + 7200000 WHERE sink = 'woocommerce:main'",
   );
   later.close();
   stub.shop.permission = 'read_write';

@@ -176,8 +176,7 @@ export class WrittenShop {
       actor: 'test',
       reason: 'for the test',
       nowMs: Date.now(),
-      nowMono: 1,
-      bootId: 'boot',
+      steadyMs: 1,
     };
     const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
     const order = { action: 'cancel' } as const;
@@ -218,11 +217,10 @@ export class WrittenShop {
     const clock: Clock = {
       wallMs: () => system.wallMs(),
       // Asked before each call: a process that was killed makes none.
-      monoMs: () => {
+      steadyMs: () => {
         if (run.killed) throw new Error('the worker was killed');
-        return system.monoMs();
+        return system.steadyMs();
       },
-      bootId: system.bootId,
       sleep: (ms, signal) => system.sleep(ms, signal),
     };
     const connections = new ShopConnections({ clock, version: '0.0.0' });

@@ -2,8 +2,8 @@
 -- which are stable; the tables may change with each version. This file never changes once a version with it was released:
 -- later changes are migrations of their own beside it.
 --
--- Times that end in _ms are wall time in ms since 1970 (UTC). Times that end in _mono are ms of the machine's monotonic
--- clock; they mean something only in the run of the machine that the boot_id beside them names.
+-- Times that end in _ms are wall time in ms since 1970 (UTC): what happened. Times that end in _steady are steady time: what is
+-- waited for. Steady time is ms that only run forward, also over restarts, and that nobody can set; see `steady_time`.
 --
 -- A CHECK of more than two values is written with OR: for IN, SQLite builds a temporary table of the values for each row
 -- that it checks, which was a fifth of what accepting an order line cost.
@@ -23,10 +23,21 @@ CREATE TABLE meta (
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- What the clocks showed last, written every ten seconds and with each order and call. The present steady time follows from
+-- machine_ms, the monotonic clock of the machine in the run that boot_id names. While the machine is off, steady time stands still.
+CREATE TABLE steady_time (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  steady_ms  REAL NOT NULL,
+  -- What the wall clock showed less steady_ms.
+  ahead_ms   INTEGER NOT NULL,
+  machine_ms REAL NOT NULL,
+  boot_id    TEXT
+) STRICT;
+INSERT INTO steady_time (id, steady_ms, ahead_ms, machine_ms) VALUES (1, 0, 0, 0);
+
 -- One row for each run of the worker. An attempt that another run left open is recognised by it.
 CREATE TABLE incarnations (
   id            INTEGER PRIMARY KEY,
-  boot_id       TEXT,
   version       TEXT NOT NULL,
   started_at_ms INTEGER NOT NULL,
   stopped_at_ms INTEGER
@@ -169,7 +180,7 @@ CREATE TABLE storefront_orders (
   -- Since when a line waits until the order is read once more, when it is read next, and why it could not be read; null:
   -- nothing waits.
   recheck_since_ms INTEGER,
-  recheck_at_ms    INTEGER,
+  recheck_steady   REAL,
   recheck_problem  TEXT,
   -- The order as it was read, with only the lines that the SKU map did not know: with a corrected map they can be ordered.
   kept_order       TEXT,
@@ -182,13 +193,15 @@ CREATE TABLE storefront_orders (
   PRIMARY KEY (source, order_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX storefront_orders_awaiting ON storefront_orders (source, seen_at_ms) WHERE awaits_read_back = 1;
-CREATE INDEX storefront_orders_rechecks ON storefront_orders (source, recheck_at_ms) WHERE recheck_since_ms IS NOT NULL;
+CREATE INDEX storefront_orders_rechecks ON storefront_orders (source, recheck_steady) WHERE recheck_since_ms IS NOT NULL;
 
 -- What is known about each shop.
 CREATE TABLE storefronts (
   source          TEXT NOT NULL PRIMARY KEY CHECK (length(source) BETWEEN 1 AND 64),
   -- The first start with it. What was paid before was not sold for this worker to buy.
   connected_at_ms INTEGER,
+  -- The same in steady time: an ahead clock may have dated it.
+  connected_steady REAL,
   -- How far its list of orders was read back, by the shop's clock. Every older change is on disk.
   read_until_ms   INTEGER,
   -- The addresses by which it names itself in its orders, as JSON: an order that names another one comes from a copy of the shop.
@@ -215,7 +228,7 @@ CREATE TABLE shop_fingerprints (
   kind       TEXT NOT NULL CHECK (kind = 'name' OR kind = 'address' OR kind = 'secret'),
   value      TEXT NOT NULL CHECK (length(value) BETWEEN 1 AND 4096),
   source     TEXT NOT NULL CHECK (length(source) BETWEEN 1 AND 64),
-  seen_at_ms INTEGER NOT NULL,
+  seen_steady REAL NOT NULL,
   PRIMARY KEY (kind, value)
 ) STRICT, WITHOUT ROWID;
 
@@ -266,18 +279,14 @@ CREATE TABLE entries (
   -- Entries queue in lanes, `source|balances|product`: the backlog of one shop delays no single order of another, and what
   -- waits for a paused balance or product costs no search.
   lane                      TEXT NOT NULL,
-  -- What is due at due_at_ms: to send the call, or to look up what became of it.
+  -- What is due at due_steady: to send the call, or to look up what became of it. Of one that is sent now: when that began.
   next_step                 TEXT NOT NULL DEFAULT 'send' CHECK (next_step IN ('send', 'lookup')),
-  due_at_ms                 INTEGER NOT NULL,
+  due_steady                REAL NOT NULL,
   -- When it was due before it began to wait for its order to be read again in the shop; null: it does not wait for that.
-  due_before_recheck_ms     INTEGER,
+  due_before_recheck_steady REAL,
   -- 1: the API may have processed an attempt, and nothing has settled that yet.
   outcome_unknown           INTEGER NOT NULL DEFAULT 0 CHECK (outcome_unknown IN (0, 1)),
-  -- The end of the in-flight window: by the wall clock for people, and by the monotonic clock, which nobody can set, for
-  -- the worker.
-  in_flight_window_end_ms   INTEGER,
-  in_flight_window_end_mono REAL,
-  in_flight_window_boot_id  TEXT,
+  in_flight_window_end_steady REAL,
   -- Attempts that count, and tries of the present kind (the position in a retry schedule).
   attempts                  INTEGER NOT NULL DEFAULT 0,
   tries                     INTEGER NOT NULL DEFAULT 0,
@@ -286,7 +295,8 @@ CREATE TABLE entries (
   -- After the loss of an outbox, what was looked up before the entry may be sent. 0: nothing; 1: its own reference is
   -- next; 2: the reference of its replacement is next; 3: both were.
   recovery_stage            INTEGER NOT NULL DEFAULT 0,
-  first_sent_at_ms          INTEGER,
+  -- Since when the API may know the reference.
+  first_sent_steady         REAL,
   last_sent_at_ms           INTEGER,
   key_name                  TEXT,
   -- The exact request, stored with the first attempt and never rendered again.
@@ -323,11 +333,11 @@ CREATE TABLE entries (
   settled_at_ms             INTEGER,
   UNIQUE (line_id, generation, part)
 ) STRICT;
-CREATE INDEX entries_pending_lanes ON entries (lane, due_at_ms, id) WHERE state = 'pending';
-CREATE INDEX entries_waiting_lanes ON entries (lane, due_at_ms, id) WHERE state = 'waiting';
-CREATE INDEX entries_waiting ON entries (due_at_ms, id) WHERE state = 'waiting';
-CREATE INDEX entries_unknown ON entries (next_step, due_at_ms, id) WHERE state = 'unknown';
-CREATE INDEX entries_placed ON entries (due_at_ms, id) WHERE state = 'placed';
+CREATE INDEX entries_pending_lanes ON entries (lane, due_steady, id) WHERE state = 'pending';
+CREATE INDEX entries_waiting_lanes ON entries (lane, due_steady, id) WHERE state = 'waiting';
+CREATE INDEX entries_waiting ON entries (due_steady, id) WHERE state = 'waiting';
+CREATE INDEX entries_unknown ON entries (next_step, due_steady, id) WHERE state = 'unknown';
+CREATE INDEX entries_placed ON entries (due_steady, id) WHERE state = 'placed';
 CREATE INDEX entries_sending ON entries (id) WHERE state = 'sending';
 CREATE INDEX entries_attention ON entries (updated_at_ms) WHERE state IN ('needs_review', 'held');
 CREATE INDEX entries_deadline ON entries (not_after_ms) WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL;
@@ -446,9 +456,8 @@ CREATE TABLE budget_slots (
   key_name     TEXT NOT NULL,
   limit_name   TEXT NOT NULL CHECK (limit_name IN ('requests', 'orders')),
   attempt_id   INTEGER,
-  boot_id      TEXT,
-  taken_mono   REAL NOT NULL,
-  settled_mono REAL
+  -- When its window began; null: its call is open.
+  settled_steady REAL
 ) STRICT;
 CREATE INDEX budget_slots_by_attempt ON budget_slots (attempt_id);
 
@@ -457,12 +466,10 @@ CREATE INDEX budget_slots_by_attempt ON budget_slots (attempt_id);
 CREATE TABLE wholesale_keys (
   key_name             TEXT PRIMARY KEY,
   value_fingerprint    TEXT,
-  boot_id              TEXT,
-  stamped_mono         REAL,
   -- The key is not used before this.
-  blocked_until_mono   REAL,
+  blocked_until_steady   REAL,
   -- Its calls keep an even distance before this; for how long in all.
-  throttled_until_mono REAL,
+  throttled_until_steady REAL,
   throttle_length_ms   REAL,
   rate_limited_at_ms   INTEGER,
   -- Since when the API answers 429 again and again although the worker keeps within the limits of the key.
@@ -482,7 +489,7 @@ CREATE TABLE pauses (
   opened_by   TEXT NOT NULL,
   since_ms    INTEGER NOT NULL,
   -- When the worker probes the scope next; null: only a person ends the pause.
-  probe_at_ms INTEGER,
+  probe_steady REAL,
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
@@ -492,7 +499,7 @@ CREATE TABLE scope_evidence (
   reason   TEXT NOT NULL,
   entry_id INTEGER NOT NULL REFERENCES entries (id),
   product  TEXT,
-  at_ms    INTEGER NOT NULL,
+  at_steady REAL NOT NULL,
   PRIMARY KEY (scope, reason, entry_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -505,7 +512,7 @@ CREATE TABLE deliveries (
   sink               TEXT NOT NULL,
   due_version        INTEGER NOT NULL,
   done_version       INTEGER NOT NULL DEFAULT 0,
-  due_at_ms          INTEGER NOT NULL,
+  due_steady         INTEGER NOT NULL,
   tries              INTEGER NOT NULL DEFAULT 0,
   last_error         TEXT,
   done_at_ms         INTEGER,
@@ -523,8 +530,8 @@ CREATE TABLE deliveries (
   PRIMARY KEY (request_id, sink)
 ) STRICT, WITHOUT ROWID;
 -- By sink: one that is behind must not slow the others down.
-CREATE INDEX deliveries_due ON deliveries (sink, due_at_ms) WHERE done_version < due_version;
-CREATE INDEX deliveries_giving ON deliveries (sink, due_at_ms) WHERE done_version < due_version AND gives_units = 1;
+CREATE INDEX deliveries_due ON deliveries (sink, due_steady) WHERE done_version < due_version;
+CREATE INDEX deliveries_giving ON deliveries (sink, due_steady) WHERE done_version < due_version AND gives_units = 1;
 CREATE INDEX deliveries_given_up ON deliveries (given_up_at_ms) WHERE given_up_at_ms IS NOT NULL AND acknowledged_at_ms IS NULL;
 
 -- Sinks that take no results at the moment. Stored, so that a worker in a crash loop does not hammer a receiver that is down.
@@ -533,7 +540,7 @@ CREATE TABLE sink_pauses (
   reason      TEXT NOT NULL,
   message     TEXT NOT NULL,
   since_ms    INTEGER NOT NULL,
-  probe_at_ms INTEGER NOT NULL,
+  probe_steady REAL NOT NULL,
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
@@ -570,7 +577,7 @@ CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, '
 CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 
 -- What was posted to each alert endpoint, so that a restart neither repeats nor loses an alert. The time of the row without a condition
--- is that until which the endpoint gets no other alert.
+-- is that until which the endpoint gets no other alert, in steady time.
 CREATE TABLE alerts_told (
   endpoint  TEXT NOT NULL,
   condition TEXT NOT NULL,

@@ -8,9 +8,9 @@ SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
        e.error_code, e.error_message, e.review_reason,
        e.outcome_unknown, e.attempts, e.next_step, e.key_name,
        CASE WHEN e.state IN ('pending', 'waiting', 'unknown', 'placed')
-            THEN strftime('%Y-%m-%dT%H:%M:%fZ', e.due_at_ms / 1000.0, 'unixepoch') END AS next_attempt_at,
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', (e.due_steady + (SELECT ahead_ms FROM steady_time)) / 1000.0, 'unixepoch') END AS next_attempt_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.not_after_ms / 1000.0, 'unixepoch') AS not_after,
-       strftime('%Y-%m-%dT%H:%M:%fZ', e.first_sent_at_ms / 1000.0, 'unixepoch') AS first_sent_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (SELECT min(a.opened_at_ms) FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.sent = 1) / 1000.0, 'unixepoch') AS first_sent_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.created_at_ms / 1000.0, 'unixepoch') AS created_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS updated_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch') AS settled_at
@@ -27,7 +27,7 @@ FROM attempts a JOIN entries e ON e.id = a.entry_id JOIN lines l ON l.id = e.lin
 CREATE VIEW delivery_log AS
 SELECT r.source, r.order_id, d.sink, d.done_version >= d.due_version AS done, d.tries, d.last_error,
        CASE WHEN d.given_up_at_ms IS NULL
-            THEN strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at_ms / 1000.0, 'unixepoch') END AS due_at,
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', (d.due_steady + (SELECT ahead_ms FROM steady_time)) / 1000.0, 'unixepoch') END AS due_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.done_at_ms / 1000.0, 'unixepoch') AS done_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch') AS given_up_at,
        (SELECT name FROM files WHERE number = -d.request_id) AS file

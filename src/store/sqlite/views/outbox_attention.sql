@@ -39,9 +39,9 @@ WHERE e.state IN ('needs_review', 'held')
 UNION ALL
 -- A lookup usually tells within minutes what became of a call. Where it cannot, the entry holds up its product and others.
 SELECT 'unknown', 'outcome_unknown' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, coalesce(e.error_code, 'outcome_unknown'), e.error_message,
-       strftime('%Y-%m-%dT%H:%M:%fZ', e.first_sent_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
+       strftime('%Y-%m-%dT%H:%M:%fZ', (SELECT min(a.opened_at_ms) FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.sent = 1) / 1000.0, 'unixepoch'), NULL, NULL, 0
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
-WHERE e.state = 'unknown' AND e.first_sent_at_ms < unixepoch('subsec') * 1000 - 900000
+WHERE e.state = 'unknown' AND (SELECT min(a.opened_at_ms) FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.sent = 1) NOT BETWEEN unixepoch('subsec') * 1000 - 900000 AND unixepoch('subsec') * 1000
 UNION ALL
 -- The worker noticed that the database is an older copy: what was taken in since is missing.
 SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, NULL, NULL, 'after_loss', 'older_copy', a.reason,
@@ -79,7 +79,7 @@ WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000
                ELSE 75000 END
         AND unixepoch('subsec') * 1000
   AND (p.sink LIKE 'alert:%'
-    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000))
+    OR EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_steady < 9000000000000000))
 UNION ALL
 -- For a day after the last 429, because whoever else uses the key may rest at night.
 SELECT 'key_used_elsewhere', 'key_used_elsewhere' AS reason, 'key:' || k.key_name, NULL, NULL, NULL, NULL, 'rate_limited', 'key_used_elsewhere', NULL,
@@ -91,13 +91,13 @@ UNION ALL
 SELECT 'storefront', 'awaits_read_back' AS reason, 'order:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL,
        'awaits_read_back', 'awaits_read_back', NULL,
        strftime('%Y-%m-%dT%H:%M:%fZ', o.seen_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
-FROM storefront_orders o WHERE o.awaits_read_back = 1 AND o.seen_at_ms < unixepoch('subsec') * 1000 - 3600000
+FROM storefront_orders o WHERE o.awaits_read_back = 1 AND o.seen_at_ms NOT BETWEEN unixepoch('subsec') * 1000 - 3600000 AND unixepoch('subsec') * 1000
 UNION ALL
 -- An order is usually read again within seconds. Where the shop cannot be read, what waits for that is not bought.
 SELECT 'storefront', 'awaits_recheck' AS reason, 'recheck:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL,
        'awaits_recheck', 'awaits_recheck', o.recheck_problem,
        strftime('%Y-%m-%dT%H:%M:%fZ', o.recheck_since_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
-FROM storefront_orders o WHERE o.recheck_since_ms IS NOT NULL AND o.recheck_since_ms < unixepoch('subsec') * 1000 - 600000
+FROM storefront_orders o WHERE o.recheck_since_ms IS NOT NULL AND o.recheck_since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 600000 AND unixepoch('subsec') * 1000
 UNION ALL
 SELECT 'invalid_file', 'file_refused' AS reason, 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.error_message,
        strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch'), NULL,

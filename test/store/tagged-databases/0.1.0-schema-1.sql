@@ -426,7 +426,7 @@ INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abb
 INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'd10ce430ded7d76273c39b2e03ce72c5');
+INSERT INTO meta VALUES ('database_id', 'ee12e86a4bc1c1527316c7f0c04e2150');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('upstream', 'sandbox');

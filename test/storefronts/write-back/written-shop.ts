@@ -262,7 +262,7 @@ export class WrittenShop {
     this.#run?.writeBack.notify();
     while (
       ((await this.store.results.nextDeliveryAt(writeBackName(this.shop))) ?? Infinity) <=
-      Date.now()
+      this.#clock.steadyMs()
     )
       await this.#nextLine();
   }

@@ -24,7 +24,7 @@ it('a cancel of unknown outcome in a paused family is looked up with a back-off'
   const database = new SqliteDatabase(worker.databasePath, { readonly: true });
   onTestFinished(() => void database.close());
   const next = database.prepare<[], { nextStep: string; inMs: number; lookups: number }>(
-    `SELECT next_step AS nextStep, due_steady - unixepoch('subsec') * 1000 AS inMs,
+    `SELECT next_step AS nextStep, due_steady + (SELECT ahead_ms FROM steady_time) - unixepoch('subsec') * 1000 AS inMs,
        (SELECT count(*) FROM attempts a WHERE a.entry_id = e.id AND purpose = 'lookup') AS lookups
      FROM entries e WHERE operation = 'esim_cancel'`,
   );

@@ -208,10 +208,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
     name: 'an older state of a shop order undoes a newer one',
     file: 'store/storefronts/newest-states.ts',
     changes: [
-      [
-        '  if (order.modifiedMs !== seen.modifiedMs) return order.modifiedMs < seen.modifiedMs;\n',
-        '  if (order.modifiedMs !== seen.modifiedMs) return false;\n',
-      ],
+      ['return order.modifiedMs < seen.modifiedMs && !isInDoubt(order, seen);', 'return false;'],
     ],
   },
   {

@@ -19,7 +19,7 @@ import { indexUnits } from '../store/search/record-words.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../store/sqlite/database.ts';
 import type { Outbox } from '../store/sqlite/outbox.ts';
 import { writeMark } from '../store/sqlite/steady-time.ts';
-import { findEntry, recoveryStageNumber, type EntryRow } from '../store/sqlite/rows.ts';
+import { findEntry, type EntryRow } from '../store/sqlite/rows.ts';
 import { stampBackOff, type KeyBackOff } from '../store/wholesale-keys.ts';
 import { applyScopeChange, readScopeFindings } from './breakers/evidence-sql.ts';
 import type { ScopeChange, ScopeFindings } from './breakers/judge-call.ts';
@@ -104,7 +104,7 @@ const putCost = statementOf<
 
 const updateSettled = updateOf(
   `UPDATE entries SET state = :state, next_step = :nextStep, due_steady = :dueAtMs, outcome_unknown = :outcomeUnknown,
-     in_flight_window_end_steady = :inFlightWindowEndMs, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
+     in_flight_window_end_steady = :inFlightWindowEndMs, tries = :tries, absences = :absences, asked_after_loss = :askedAfterLoss,
      attempts = attempts + :counted, outcome_row = :row,
      first_sent_steady = coalesce(first_sent_steady, CASE WHEN :isSent = 1 THEN due_steady END),
      error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
@@ -245,7 +245,6 @@ export function settleEntry(
   changeOrKeep(database, row, state, updateSettled, {
     ...settlement,
     outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
-    recoveryStage: recoveryStageNumber(settlement.recoveryStage),
     counted: settlement.counted ? 1 : 0,
     isSent: isSent ? 1 : 0,
     errorCode: error?.code ?? null,

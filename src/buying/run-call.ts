@@ -173,11 +173,10 @@ export class Attempt {
   }
 
   /** Whether the lookup of this attempt reads an accepted order by a call of its own. */
-  #isReadAsAccepted({ entry, successorReference }: OpenAttempt): boolean {
-    const isAccepted =
-      entry.state === 'placed' && entry.operation !== 'esim_cancel' && successorReference === null;
+  #isReadAsAccepted({ entry }: OpenAttempt): boolean {
     return (
-      isAccepted &&
+      entry.state === 'placed' &&
+      entry.operation !== 'esim_cancel' &&
       this.#deps.wholesale.canReadAccepted?.(familyOf(entry.operation), entry.orderNumber) === true
     );
   }
@@ -233,9 +232,9 @@ export class Attempt {
     { value: keyValue }: CallKey,
     signal: AbortSignal,
   ): Promise<LookupOutcome> {
-    const { entry, originReference, successorReference } = attempt;
+    const { entry, originReference, replacementReference } = attempt;
     const isCancel = entry.operation === 'esim_cancel';
-    const key = isCancel ? originReference : (successorReference ?? entry.reference);
+    const key = isCancel ? originReference : (replacementReference ?? entry.reference);
     if (key === null) {
       const outcome = withoutAnswer(
         'local_defect',
@@ -250,9 +249,8 @@ export class Attempt {
       keyValue,
       expectReference: key,
       accepted: this.#isReadAsAccepted(attempt) ? { orderNumber: entry.orderNumber } : undefined,
-      // The order of a cancelled eSIM, or a replacement, was ordered in other words than this
-      // entry.
-      ordered: isCancel || successorReference !== null ? null : entry,
+      // The order of a cancelled eSIM, or a replacement, was ordered in other words.
+      ordered: isCancel || replacementReference !== null ? null : entry,
       signal,
     });
   }

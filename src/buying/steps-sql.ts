@@ -1,12 +1,9 @@
 import { operations, type Operation, type Purchase } from '../core/order/purchase.ts';
 import { outcomeRowFrom } from '../core/answers/outcome.ts';
 import { productScope } from '../core/order/scope.ts';
-import {
-  lostOutboxMayHaveBoughtParts,
-  lostOutboxMayHaveSent,
-} from '../store/entries/after-loss.ts';
+import { lostOutboxMayHaveSent } from '../store/entries/after-loss.ts';
 import { adoptConnector, showUnproven } from '../store/entries/connector-canary.ts';
-import { endOverdue, flagForReview, recoverEntry } from '../store/entries/entry-changes.ts';
+import { endOverdue, recoverEntry } from '../store/entries/entry-changes.ts';
 import { originOf } from '../store/entries/esim-origins.ts';
 import { readExposure } from '../store/entries/open-calls.ts';
 import { columnOf, inTransaction, statementOf } from '../store/sqlite/database.ts';
@@ -111,7 +108,7 @@ export class BuyingSteps extends OutboxSteps {
           ...attempt,
           ...facts,
           request: null,
-          successorReference: null,
+          replacementReference: null,
           trialOf: [],
         };
       });
@@ -142,8 +139,6 @@ export class BuyingSteps extends OutboxSteps {
         if (lostOutboxMayHaveSent(database, row)) {
           if (allowed > 0) recoverEntry(database, row, nowMs);
           allowed -= 1;
-        } else if (lostOutboxMayHaveBoughtParts(row)) {
-          flagForReview(outbox, row, boughtInParts, nowMs);
         } else {
           endOverdue(outbox, row, wasOrderRefused(row), nowMs);
           ended += 1;
@@ -153,9 +148,6 @@ export class BuyingSteps extends OutboxSteps {
     });
   }
 }
-
-const boughtInParts =
-  'the outbox was lost, its order may have been bought in parts, and its deadline passed before they were found: look for them in the list of the supplier';
 
 /** Whether the API refused this order itself, rather than the account, the key or the rate. */
 function wasOrderRefused(row: EntryRow): boolean {

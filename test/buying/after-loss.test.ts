@@ -13,6 +13,7 @@ afterEach(async () => {
 });
 
 const match = { operation: 'gift_card_order' } as const;
+const short = '{"error":{"code":"out_of_stock","message":"Fewer are available."}}';
 const empty =
   '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
 /** The first call meets an empty balance, which has money again later. */
@@ -29,7 +30,7 @@ const spending = (worker: Submission): number =>
   worker.sandbox.ledger().calls.filter((call) => call.operation === 'gift_card_order').length;
 
 describe('after the loss of the outbox', () => {
-  it('an order that had been charged to its other balance is found there, and not bought from the first one', async () => {
+  it('an order that had been charged to its other balance needs review, and is not bought from the first one', async () => {
     const worker = await submission(emptyOnce);
     const line = { orderId: 'lost', rules: { fallback_currency: 'EUR' } };
     await worker.accept([line]);
@@ -39,7 +40,7 @@ describe('after the loss of the outbox', () => {
     await worker.accept([line]);
     await worker.settled();
     expect(worker.sandbox.ledger().orders).toHaveLength(1);
-    expect(worker.counts()).toMatchObject({ fulfilled: 1, rejected: 1 });
+    expect(worker.counts()).toMatchObject({ needs_review: 1, fulfilled: 0 });
   });
 
   it('a bought order is found by a lookup alone, and an order that was not bought is bought', async () => {
@@ -79,8 +80,7 @@ describe('after the loss of the outbox', () => {
     expect(taken).toMatchObject({ kind: 'refused', lines: [{ reference, state: 'pending' }] });
   });
 
-  it('an order that was bought in part is not bought whole, now that all of it is in stock', async () => {
-    const short = '{"error":{"code":"out_of_stock","message":"Fewer are available."}}';
+  it('an order that was bought in part needs review, and is not bought whole, now that all of it is in stock', async () => {
     const worker = await submission({
       concurrency: 1,
       sandbox: {
@@ -111,8 +111,39 @@ describe('after the loss of the outbox', () => {
     await worker.settled();
     await worker.accept([line]);
     await worker.settled();
-    expect(bought()).toBe(5);
-    expect(worker.counts()).toMatchObject({ fulfilled: 4, needs_review: 0 });
+    expect(bought()).toBe(3);
+    expect(worker.counts()).toMatchObject({ fulfilled: 1, needs_review: 1 });
+  });
+
+  it('an order that an operator re-ordered needs review, and is not bought a second time', async () => {
+    const worker = await submission({
+      sandbox: {
+        limits: { enabled: false },
+        faults: [
+          { fault: { fault: 'answer', status: 409, body: short, when: 'before' }, match, at: [1] },
+        ],
+      },
+    });
+    const [reference = ''] = await worker.accept([{ orderId: 'again' }]);
+    await worker.settled();
+    await worker.store.operator.actOnEntry({
+      reference,
+      order: { action: 'reorder', confirm: reference },
+      actor: 'test',
+      reason: 'in stock again',
+      nowMs: Date.now(),
+      steadyMs: 0,
+      bootId: null,
+      referenceExpiryMs: 86_400_000,
+      lookupFamilies: ['gift_card'],
+    });
+    await worker.settled();
+    expect(worker.counts()).toMatchObject({ rejected: 1, fulfilled: 1 });
+    await worker.loseOutbox({ looksFirst: true });
+    await worker.accept([{ orderId: 'again' }]);
+    await worker.settled();
+    expect(worker.sandbox.ledger().orders).toHaveLength(1);
+    expect(worker.counts()).toMatchObject({ needs_review: 1 });
   });
 
   it('an order that may have been charged to its other balance needs review when lookups are impossible', async () => {

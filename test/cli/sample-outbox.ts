@@ -173,7 +173,7 @@ export async function settleNext(
       dueAtMs: openedMs,
       outcomeUnknown: false,
       inFlightWindowEndMs: null,
-      recoveryStage: 'none',
+      askedAfterLoss: null,
       absences: 0,
       tries: 0,
       counted: true,

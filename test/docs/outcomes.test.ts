@@ -118,8 +118,8 @@ ${delayTexts().join('\n')}
 | a cancel: the order of its eSIM | looked up again | review |
 | accepted (\`placed\`) | looked up again | review |
 | past the reference expiry | review | |
-| after a loss: its first replacement | looked up again | its own reference is sent or looked up; or review |
-| after a loss: \`split\`, and rejected, waiting or overdue | looked up again | review: parts of it may be bought |
+| after a loss: what took its place | looked up again | looked up again itself |
+| after a loss: \`split\` or \`partial\`, several units | looked up again | review: parts of it may be bought |
 | after a loss, a cancel: the order of its eSIM | the cancel is sent | |
 
 Review, too: no lookup has ever found an order, and the entry is rejected or overdue; goods of another order, and no lookup shows those that were

@@ -200,7 +200,7 @@ export class EvidenceWatch {
       !wasAbsent ||
       !entry.outcomeUnknown ||
       entry.operation === 'esim_cancel' ||
-      entry.recoveryStage !== 'none'
+      entry.askedAfterLoss !== null
     )
       return;
     if ((this.#unclear.get(entry.id) ?? 0) >= callsBeforeProof && !this.#isTouched(entry.reference))

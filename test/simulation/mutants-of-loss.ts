@@ -25,36 +25,32 @@ export const mutantsOfLoss: readonly Mutant[] = [
     ],
   },
   {
-    name: 'after a loss an order that allows fewer units is sent whole',
-    file: 'buying/decision/after-loss.ts',
-    changes: [
-      ["mayHaveParts(facts, 'partial') ? replacementsFor('out_of_stock', facts) : [];", '[];'],
-    ],
+    name: 'after a loss an order that may have been bought in parts is sent',
+    file: 'core/entry/after-loss.ts',
+    changes: [["operation === 'gift_card_order' &&", "operation === 'esim_cancel' &&"]],
   },
   {
-    name: 'after a loss the replacement is not looked up',
+    name: 'after a loss what takes the place of an order is not looked up',
     file: 'buying/queue/claim-sql.ts',
-    changes: [
-      ["entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null", 'null'],
-    ],
+    changes: [['isReplacementSought(entry) ? firstReplacementOf(outbox, row) : null', 'null']],
   },
   {
-    name: 'after a loss an order ends because its replacement is absent',
+    name: 'after a loss an order ends because what takes its place is absent',
     file: 'buying/decision/decide-lookup.ts',
-    changes: [['if (settlement.state === facts.state) return settlement;', 'return settlement;']],
-  },
-  {
-    name: 'after a loss the rejection of the whole order is believed of its parts',
-    file: 'buying/decision/after-loss.ts',
-    changes: [['if (!mayHaveBoughtParts(facts) ||', 'if (facts.recoveryStage !== null ||']],
+    changes: [
+      [
+        'return { ...again, askedAfterLoss: 1 };',
+        'return unknownNotFound({ ...input, facts: { ...facts, askedAfterLoss: 1 } });',
+      ],
+    ],
   },
   {
     name: 'after a loss nothing is looked up first',
     file: 'store/entries/entry-changes.ts',
     changes: [
       [
-        "SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1",
-        "SET state = 'unknown', outcome_unknown = 0, next_step = 'send', recovery_stage = 3",
+        "SET state = 'unknown', outcome_unknown = 1, next_step = 'send', asked_after_loss = 0",
+        "SET state = 'unknown', outcome_unknown = 0, next_step = 'send', asked_after_loss = 1",
       ],
     ],
   },

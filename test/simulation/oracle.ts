@@ -7,7 +7,7 @@ import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
 import { lasts } from './troubles.ts';
-import { isReplaced, looksUpFirst, mayNeedReviewAfterLoss } from './oracle-after-loss.ts';
+import { looksUpFirst, mayNeedReviewAfterLoss } from './oracle-after-loss.ts';
 import type { SeenOfCall } from './wire-watch.ts';
 import type { World } from './world.ts';
 
@@ -120,12 +120,7 @@ function checkPurchase(
   for (const entry of shown.entries) {
     if (!possible.has(entry.reference))
       world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
-    if (!isReplaced(world, line, entry, shown)) checkEntry(world, line, entry, orders);
-    else if (orders.some((order) => order.reference === entry.reference))
-      world.violate(
-        'I4',
-        `${name}: ${entry.reference} was replaced by others, but the API sold it`,
-      );
+    checkEntry(world, line, entry, orders);
   }
   // Before the review is resolved, not all orders are shown.
   if (looksUpFirst(world) && shown.state === 'needs_review') return orders;

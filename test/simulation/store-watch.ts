@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { RecoveryStage } from '../../src/core/entry/states.ts';
+import { isReplacementSought } from '../../src/core/entry/after-loss.ts';
 import {
   familyOf,
   lookedUpKinds,
@@ -334,7 +334,7 @@ export class StoreWatch {
     else this.#coverage.hit(`lookup ${outcome.row} ${operation} ${attempt?.entry.state}`);
     if (attempt?.entry.errorBuffered === true && !attempt.entry.outcomeUnknown)
       this.#coverage.hit(`refusal looked up: ${outcome.row} ${operation} -> ${settlement.state}`);
-    if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.recoveryStage, close);
+    if (attempt !== undefined) this.#coveredOfLoss(attempt.entry, close);
     if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0)
       this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
@@ -392,13 +392,11 @@ export class StoreWatch {
   /**
    * Counts what an outbox that replaced a lost one found out about entries that it had not sent.
    */
-  #coveredOfLoss(stage: RecoveryStage, { outcome, settlement }: AttemptClose): void {
-    if (stage === 'none') return;
-    const took =
-      settlement.replacements.length === 0
-        ? settlement.state
-        : `${settlement.replacements.length} in its place`;
-    this.#coverage.hit(`after loss ${stage} ${outcome.row} -> ${took}`);
+  #coveredOfLoss(entry: OpenAttempt['entry'], { outcome, settlement }: AttemptClose): void {
+    if (entry.askedAfterLoss === null) return;
+    const asked = isReplacementSought(entry) ? 'replacement' : 'itself';
+    const what = entry.askedAfterLoss === 1 ? 'asked' : asked;
+    this.#coverage.hit(`after loss ${what} ${outcome.row} -> ${settlement.state}`);
   }
 
   #checkStates(): void {

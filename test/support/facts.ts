@@ -45,7 +45,7 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     orderNumber: null,
     units: [],
     outcomeUnknown: false,
-    recoveryStage: 'none',
+    askedAfterLoss: null,
     inFlightWindowEndMs: null,
     inFlightWindowLeftMs: 0,
     buffered: null,

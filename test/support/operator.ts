@@ -54,8 +54,6 @@ export const names = [
   'pending, after a loss',
   'waiting, after a loss',
   'held, after a loss',
-  'waiting, parts after a loss',
-  'held, parts after a loss',
 ] as const;
 export type Situation = (typeof names)[number];
 
@@ -108,11 +106,6 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
   'pending, after a loss': lose,
   'waiting, after a loss': (box) => settle(box, outOfStock).then(() => lose(box)),
   'held, after a loss': (box) => act(box, { action: 'hold' }).then(() => lose(box)),
-  // Absent under its own reference, while its parts may have been bought.
-  'waiting, parts after a loss': (box) =>
-    settle(box, { ...outOfStock, row: 'not_found', recoveryStage: 'done' }),
-  'held, parts after a loss': (box) =>
-    situations['waiting, parts after a loss'](box).then(() => act(box, { action: 'hold' })),
 };
 
 /** From now on the outbox is one that replaces another, which may have sent what is here. */
@@ -126,8 +119,7 @@ async function lose(box: Outbox): Promise<void> {
 }
 
 function lineFor(situation: Situation): Parameters<typeof line>[0] {
-  if (situation === 'expired') return { notAfterMs: 1500 };
-  return situation.includes('parts') ? { quantity: 2, rules: { split: true } } : {};
+  return situation === 'expired' ? { notAfterMs: 1500 } : {};
 }
 
 const boughtInPlaceOf = (orderNumber: string | null) =>

@@ -180,7 +180,7 @@ export const nothing: Settlement = {
   dueAtMs: 3000,
   outcomeUnknown: true,
   inFlightWindowEndMs: 120_000,
-  recoveryStage: 'none',
+  askedAfterLoss: null,
   absences: 0,
   tries: 1,
   counted: true,

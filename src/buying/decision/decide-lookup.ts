@@ -1,6 +1,6 @@
+import { isReplacementSought, mayBeElsewhere, mayBeInParts } from '../../core/entry/after-loss.ts';
 import { outcomeKnown } from '../../core/entry/may-be-bought.ts';
 import type { Random } from '../../core/clock.ts';
-import { absentAfterLoss, reviewIfMaybeSplit, replacementFound } from './after-loss.ts';
 import { applyCell } from './decide-submission.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
 import { foreignText, unreadText, type OrderAnswer } from '../../core/answers/order-answer.ts';
@@ -36,7 +36,7 @@ export function decideLookup(
   random: Random,
 ): Settlement {
   const input = { facts, policy, nowMs, random };
-  return reviewIfExpired(input, reviewIfMaybeSplit(input, settlementOf(input, lookup)));
+  return reviewIfExpired(input, settlementOf(input, lookup));
 }
 
 function settlementOf(input: DecisionInput, lookup: LookupOutcome): Settlement {
@@ -54,7 +54,11 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
   const { facts } = input;
   const { answer, differs = null, repeatsGoods = false } = found;
   if (facts.operation === 'esim_cancel') return cancelFound(input, answer);
-  if (facts.recoveryStage === 'replacement') return replacementFound(input);
+  if (isReplacementSought(facts)) {
+    const number = answer.orderNumber === null ? '' : ` (${answer.orderNumber})`;
+    const reason = `the outbox was lost, and an order${number} has the reference of what would take the place of this one: its other balance or a re-order`;
+    return flagUnknown(input, 'accepted', reason);
+  }
   // Another purchase has this reference: nobody gets its units.
   if (differs !== null) return flagUnknown(input, 'answer_mismatch', foreignText(differs, answer));
   if (facts.buffered?.code === otherGoods && !repeatsGoods) {
@@ -90,7 +94,7 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
     ...unchanged(input, 'accepted'),
     state: 'unknown',
     counted: false,
-    recoveryStage: 'done',
+    askedAfterLoss: 1,
   } as const;
   if (!policy.isPaused) return again;
   // It is not sent now: it is looked up, later each time.
@@ -158,14 +162,13 @@ function isAcceptedTooLongAgo({ facts, policy, nowMs }: DecisionInput): boolean 
 
 /**
  * A lookup found nothing. An absence that ends the entry must be answered several times in a row.
- * To look the entry up or to send it again ends nothing, unless its order may have another
- * reference.
+ * To look the entry up or to send it again ends nothing.
  */
 function notFound(input: DecisionInput): Settlement {
   const { facts, policy } = input;
   const settlement = settleNotFound(input);
-  const endsSomething = settlement.state !== facts.state || facts.recoveryStage === 'replacement';
-  if (!endsSomething || facts.absences + 1 >= policy.absenceTries) return settlement;
+  if (settlement.state === facts.state || facts.absences + 1 >= policy.absenceTries)
+    return settlement;
   const dueAtMs = nextTryAtMs(input, 'standard', facts.absences);
   return { ...lookUpAgain(input, 'not_found'), absences: facts.absences + 1, dueAtMs };
 }
@@ -180,15 +183,28 @@ function settleNotFound(input: DecisionInput): Settlement {
   if (facts.state === 'placed') return acceptedNotFound(input);
   if (facts.operation === 'esim_cancel') return cancelledOrderNotFound(input);
   if (isConfirming(facts)) return believeRefusal(input);
-  if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done')
-    return unknownNotFound(input);
-  const recovering = absentAfterLoss(input);
-  if (recovering !== null) return recovering;
-  const settlement = unknownNotFound({ ...input, facts: { ...facts, recoveryStage: 'done' } });
-  if (settlement.state === facts.state) return settlement;
-  // Its replacement was looked up often enough; its own reference was looked up once, which ends
-  // nothing.
-  return { ...lookUpAgain(input, 'not_found'), recoveryStage: 'done' };
+  return facts.askedAfterLoss === 0 ? absentAfterLoss(input) : unknownNotFound(input);
+}
+
+/**
+ * A lost outbox may have sent it, and its own reference is absent. What takes its place may be bought
+ * all the same: it is looked up, too, as often as an absence must be answered.
+ */
+function absentAfterLoss(input: DecisionInput): Settlement {
+  const { facts, policy, nowMs } = input;
+  const delayed = lookUpAfterDelay(input, 'not_found');
+  if (delayed !== null) return delayed;
+  if (mayBeInParts(facts) || (mayBeElsewhere(facts) && !policy.lookupsProven)) {
+    const reason =
+      'the outbox was lost, and it is not found: by its rules it may have been bought in parts or from the other balance, so look for it in the list of the supplier';
+    return flagUnknown(input, 'not_found', reason);
+  }
+  const again = lookUpAgain(input, 'not_found');
+  const { absences } = facts;
+  // From now on it is looked up as any other of unknown outcome.
+  if (absences >= policy.absenceTries) return { ...again, askedAfterLoss: 1 };
+  const dueAtMs = absences === 0 ? nowMs : nextTryAtMs(input, 'standard', absences - 1);
+  return { ...again, absences: absences + 1, dueAtMs };
 }
 
 function acceptedNotFound(input: DecisionInput): Settlement {
@@ -216,8 +232,8 @@ function acceptedNotFound(input: DecisionInput): Settlement {
  */
 function cancelledOrderNotFound(input: DecisionInput): Settlement {
   const { facts, nowMs } = input;
-  if (facts.recoveryStage === 'own_reference' && !isOverdue(facts, nowMs))
-    return { ...unchanged(input, 'not_found'), counted: false, recoveryStage: 'done' };
+  if (facts.askedAfterLoss === 0 && !isOverdue(facts, nowMs))
+    return { ...unchanged(input, 'not_found'), counted: false, askedAfterLoss: 1 };
   const reason = 'the cancel may have worked, but the order of its eSIM is not found';
   return flagUnknown(input, facts.buffered?.row ?? 'not_found', reason);
 }

@@ -2,7 +2,6 @@ import { outcomeKnown } from '../../core/entry/may-be-bought.ts';
 import type { Random } from '../../core/clock.ts';
 import { replacementsFor, splitInto } from '../../core/entry/replacement.ts';
 import { unreachable } from '../../core/order-sync-error.ts';
-import { reviewIfMaybeSplit } from './after-loss.ts';
 import { columnFor, decisionTable, type Cell } from './decision-table.ts';
 import { foreignText } from '../../core/answers/order-answer.ts';
 import type { Outcome, OutcomeRow } from '../../core/answers/outcome.ts';
@@ -39,7 +38,7 @@ export function decideSubmission(
   const isConfirmed = cell.confirm !== true || !policy.canLookUp || !policy.lookupsProven;
   const applied = isConfirmed ? applyCell(input, cell, outcome) : confirm(input, outcome);
   const evidence = { error: errorOf(outcome), answer: outcome.answer };
-  return reviewIfExpired(input, reviewIfMaybeSplit(input, applied), evidence);
+  return reviewIfExpired(input, applied, evidence);
 }
 
 /**

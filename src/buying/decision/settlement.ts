@@ -1,7 +1,7 @@
 import { outcomeKnown } from '../../core/entry/may-be-bought.ts';
 import type { Random } from '../../core/clock.ts';
 import type { RejectedEntry, Replacement } from '../../core/entry/replacement.ts';
-import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
+import type { EntryState } from '../../core/entry/states.ts';
 import { deliversUnits, type Purchase } from '../../core/order/purchase.ts';
 import {
   judgeUnits,
@@ -36,6 +36,8 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
   readonly attempts: number;
   /** How many lookups in a row found nothing where that would have ended the entry. */
   readonly absences: number;
+  /** See `isReplacementSought`. */
+  readonly askedAfterLoss: 0 | 1 | null;
   readonly firstSentAtMs: number | null;
   readonly notAfterMs: number | null;
   readonly createdAtMs: number;
@@ -96,7 +98,7 @@ export interface Settlement {
   readonly dueAtMs: number;
   readonly outcomeUnknown: boolean;
   readonly inFlightWindowEndMs: number | null;
-  readonly recoveryStage: RecoveryStage;
+  readonly askedAfterLoss: 0 | 1 | null;
   /** The position in the retry schedule after this attempt. */
   readonly tries: number;
   readonly absences: number;
@@ -141,7 +143,7 @@ export function unchanged({ facts, nowMs }: DecisionInput, row: OutcomeRow): Set
     dueAtMs: nowMs,
     outcomeUnknown: facts.outcomeUnknown,
     inFlightWindowEndMs: facts.inFlightWindowEndMs,
-    recoveryStage: facts.recoveryStage,
+    askedAfterLoss: facts.askedAfterLoss,
     tries: facts.tries,
     absences: 0,
     counted: true,
@@ -307,8 +309,7 @@ export function reviewIfExpired(
   const { facts, policy, nowMs } = input;
   // After a loss of the outbox nobody knows when it was sent first; the order came in again at
   // `createdAtMs`.
-  const sinceMs =
-    facts.firstSentAtMs ?? (facts.recoveryStage === 'none' ? null : facts.createdAtMs);
+  const sinceMs = facts.firstSentAtMs ?? (facts.askedAfterLoss === null ? null : facts.createdAtMs);
   const isExpired = sinceMs !== null && nowMs - sinceMs >= policy.referenceExpiryMs;
   // A refusal that is being confirmed has no unknown outcome.
   if (settlement.state !== 'unknown' || !settlement.outcomeUnknown || !isExpired) return settlement;

@@ -1,4 +1,5 @@
 import { steadyOf } from '../../core/clock.ts';
+import { isReplacementSought } from '../../core/entry/after-loss.ts';
 import { canTransition } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { keyFingerprint } from '../../core/order/reference.ts';
@@ -84,8 +85,8 @@ export interface OpenAttempt {
   readonly request: RenderedRequest | null;
   /** The order that an eSIM came from, for a lookup of a cancel. */
   readonly originReference: string | null;
-  /** The reference of the entry's replacement, where that is what is looked up. */
-  readonly successorReference: string | null;
+  /** That of what takes the place of the entry, where that is looked up. */
+  readonly replacementReference: string | null;
   /**
    * The key may be of another account than the one that sent the entry: "not found" proves nothing.
    */
@@ -285,8 +286,7 @@ function claimEntry(
     entry,
     request,
     originReference: originOf(database, row),
-    successorReference:
-      entry.recoveryStage === 'replacement' ? firstReplacementOf(outbox, row) : null,
+    replacementReference: isReplacementSought(entry) ? firstReplacementOf(outbox, row) : null,
     mayBeOtherAccount: !isSend && otherSenderOf(database, row.id, fingerprint) !== null,
     trialOf: tried.filter((scope) => trials.includes(scope)),
   };

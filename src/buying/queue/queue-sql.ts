@@ -8,7 +8,7 @@ import { findShopOrder } from '../../store/entries/rechecks.ts';
 import { whyHeldByShop } from '../../store/entries/shop-holds.ts';
 import { columnOf, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import { OutboxSteps } from '../../store/sqlite/outbox.ts';
-import { recoveryStageFrom, rulesFrom, type EntryRow } from '../../store/sqlite/rows.ts';
+import { rulesFrom, type EntryRow } from '../../store/sqlite/rows.ts';
 import { otherSender, otherSenderOf } from '../proofs/account-keys-sql.ts';
 import {
   mayClaim,
@@ -289,7 +289,7 @@ export function unknownFactsOf(
     ...row,
     rules: rulesFrom(row.rules),
     firstSentAtMs: row.first_sent_steady,
-    recoveryStage: recoveryStageFrom(row.recovery_stage),
+    askedAfterLoss: row.asked_after_loss,
     originReference: originOf(database, row),
     heldByShop: whyHeldByShop(database, row),
     otherSender: otherSenderOf(database, row.id, fingerprint),

@@ -9,8 +9,8 @@ export interface PurchaseFacts {
   readonly state: EntryState;
   /** An attempt may have been processed, and nothing has settled it yet. */
   readonly outcomeUnknown: boolean;
-  /** A lost outbox may have sent it, or have bought parts of it: no lookup has settled that yet. */
-  readonly lostOutboxMayHaveBought: boolean;
+  /** No lookup has told yet. */
+  readonly lostOutboxMayHaveSent: boolean;
   /**
    * How its last attempt ended; null before the first, and for a row that this version does not
    * know.
@@ -34,7 +34,7 @@ const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>([
 export function mayBeBought(facts: PurchaseFacts): boolean {
   // A person can see what the worker cannot. An API could answer with the same code.
   if (facts.state === 'rejected' && facts.errorCode === rejectedByPerson) return false;
-  if (facts.outcomeUnknown || facts.lostOutboxMayHaveBought) return true;
+  if (facts.outcomeUnknown || facts.lostOutboxMayHaveSent) return true;
   if (facts.orderNumber !== null || facts.unitCount > 0 || taken.has(facts.row)) return true;
   // A row that this version does not know proves nothing.
   return facts.row === null && facts.firstSentAtMs !== null;

@@ -1,7 +1,6 @@
 import type { OutcomeRow } from '../answers/outcome.ts';
 import type { OrderRules } from '../order/order-request.ts';
 import type { Purchase } from '../order/purchase.ts';
-import type { RecoveryStage } from './states.ts';
 
 /** The order that replaces a rejected entry, by a corrected SKU map. */
 export interface NewRequest extends Purchase {
@@ -23,8 +22,6 @@ export interface RejectedEntry extends Replacement {
   readonly rules: OrderRules;
   /** The most units of this variant that one order may have, as far as a rejection has shown. */
   readonly knownLimit: number | null;
-  /** Not `none` if a lost outbox may have bought it. */
-  readonly recoveryStage: RecoveryStage;
 }
 
 /** How often a line may be replaced; a quantity of 10,000 is split 14 times. */
@@ -57,12 +54,8 @@ function partsOf(entry: RejectedEntry, quantity: number): readonly Replacement[]
  * split.
  */
 export function splitInto(entry: RejectedEntry): readonly Replacement[] {
-  const { rules, quantity, recoveryStage } = entry;
-  if (rules.split !== true || quantity === null) return [];
-  // Before a loss the limit may have been higher: larger parts may be bought, and are looked up one
-  // by one.
-  const knownLimit = recoveryStage === 'none' ? entry.knownLimit : null;
-  return partsOf({ ...entry, knownLimit }, quantity);
+  const { rules, quantity } = entry;
+  return rules.split !== true || quantity === null ? [] : partsOf(entry, quantity);
 }
 
 /**

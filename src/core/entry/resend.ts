@@ -1,5 +1,3 @@
-import type { RecoveryStage } from './states.ts';
-
 /**
  * The facts that decide whether an entry with an unknown outcome may be sent again now, under the
  * same reference.
@@ -7,8 +5,9 @@ import type { RecoveryStage } from './states.ts';
 export interface ResendFacts {
   readonly notAfterMs: number | null;
   readonly firstSentAtMs: number | null;
-  readonly recoveryStage: RecoveryStage;
-  /** Whether a lost outbox may have bought it under another reference. */
+  /** See `isReplacementSought`. */
+  readonly askedAfterLoss: 0 | 1 | null;
+  /** Whether rules may have bought it under another reference. */
   readonly mayBeElsewhere: boolean;
   /** Whether a lookup can tell what became of it. */
   readonly canLookUp: boolean;
@@ -43,13 +42,12 @@ export function judgeResend(
   const isLate = isOverdue(facts, nowMs);
   const isExpired =
     facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.referenceExpiryMs;
-  const isUnasked = facts.recoveryStage === 'own_reference' && facts.canLookUp;
-  // Its own reference would be new to the API, which would sell it a second time.
-  const isElsewhere = facts.recoveryStage === 'own_reference' && facts.mayBeElsewhere;
-  if (!isLate && !isExpired && !isUnasked && !isElsewhere) return { step: 'send' };
+  // If it was bought elsewhere, its own reference is new to the API, which would sell it a second time.
+  const isUnasked = facts.askedAfterLoss === 0 && (facts.canLookUp || facts.mayBeElsewhere);
+  if (!isLate && !isExpired && !isUnasked) return { step: 'send' };
   if (facts.canLookUp) return { step: 'lookup' };
   return {
     step: 'review',
-    reason: isLate ? overdueReason : isElsewhere ? elsewhereReason : expiredReason,
+    reason: isLate ? overdueReason : isExpired ? expiredReason : elsewhereReason,
   };
 }

@@ -20,13 +20,6 @@ export const entryStates = [
 ] as const;
 export type EntryState = (typeof entryStates)[number];
 
-/**
- * The next lookup of an entry that a lost outbox may have bought. `none`: no outbox was lost;
- * `own_reference`: the entry itself; `replacement`: its first replacement; `done`: both were looked
- * up.
- */
-export type RecoveryStage = 'none' | 'own_reference' | 'replacement' | 'done';
-
 export function zeroCounts(): Record<EntryState, number>;
 export function zeroCounts(): Record<string, number> {
   return Object.fromEntries(entryStates.map((state) => [state, 0]));

@@ -98,7 +98,7 @@ function reconcile(
 ): { step: 'send' | 'lookup' } | { why: string } {
   if (facts.canLookUp) return { step: 'lookup' };
   const verdict = judgeResend(
-    { ...facts, recoveryStage: 'none', mayBeElsewhere: false },
+    { ...facts, askedAfterLoss: null, mayBeElsewhere: false },
     policy,
     policy.nowMs,
   );

@@ -1,5 +1,4 @@
 import { steadyOf } from '../../core/clock.ts';
-import { mayHaveBoughtParts } from '../../core/entry/after-loss.ts';
 import { outcomeRowFrom } from '../../core/answers/outcome.ts';
 import type { PurchaseFacts } from '../../core/entry/may-be-bought.ts';
 import type { EntryState } from '../../core/entry/states.ts';
@@ -8,7 +7,7 @@ import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqli
 import { columnOf, inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { makeDatabaseId, readMeta, writeMeta } from '../sqlite/meta.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import { recoveryStageFrom, rulesFrom, type EntryRow } from '../sqlite/rows.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
 import { forgetRefusals } from './entry-changes.ts';
 
 /*
@@ -31,7 +30,7 @@ const newestEntry = columnOf<[], number>('SELECT coalesce(max(id), 0) FROM entri
 // have been rejected, and bought in another way. They are looked up like entries that were never
 // sent. Entries that were looked up after an earlier loss are looked up again.
 const restartRecovery = statementOf<[], never>(
-  `UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
+  `UPDATE entries SET asked_after_loss = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 0 END, absences = 0
    WHERE state IN (${openStates})`,
 );
 /**
@@ -61,7 +60,7 @@ export function beginAfterLoss({ database, clock }: Outbox, given: AfterLossRequ
     forgetRefusals(database).run();
     restartRecovery(database).run();
     const detail = { until_ms: request.untilMs, replaced };
-    recordAudit(database, { ...request, action: 'recovery_stage', subject: 'outbox', detail });
+    recordAudit(database, { ...request, action: 'after_loss', subject: 'outbox', detail });
   });
 }
 
@@ -84,27 +83,9 @@ function stateBehindHold(row: EntryRow): EntryState | null {
  */
 export function lostOutboxMayHaveSent(database: Sqlite, row: EntryRow): boolean {
   const state = stateBehindHold(row);
-  if (row.recovery_stage !== 0 || (state !== 'pending' && state !== 'waiting')) return false;
+  if (row.asked_after_loss !== null || (state !== 'pending' && state !== 'waiting')) return false;
   const lost = readAfterLoss(database);
   return lost !== null && row.id <= (lost.lastEntry ?? row.id);
-}
-
-/**
- * Whether a lost outbox may have bought parts of an entry that is absent itself: then it must not
- * end by itself.
- */
-export function lostOutboxMayHaveBoughtParts(row: EntryRow): boolean {
-  const state = stateBehindHold(row);
-  if (state !== 'waiting' && state !== 'needs_review') return false;
-  const { operation, quantity, currency } = row;
-  const recoveryStage = recoveryStageFrom(row.recovery_stage);
-  return mayHaveBoughtParts({
-    operation,
-    quantity,
-    currency,
-    rules: rulesFrom(row.rules),
-    recoveryStage,
-  });
 }
 
 /** Whether neither this outbox nor a lost one sent the entry. */
@@ -127,8 +108,7 @@ export function isSurelyUnbought(database: Sqlite, row: EntryRow): boolean {
     row.order_number === null &&
     row.units === null &&
     row.outcome_row !== null;
-  if (!isClean || stateBehindHold(row) !== 'waiting') return false;
-  return !lostOutboxMayHaveSent(database, row) && !lostOutboxMayHaveBoughtParts(row);
+  return isClean && stateBehindHold(row) === 'waiting' && !lostOutboxMayHaveSent(database, row);
 }
 
 /** The facts of the row that say whether a part of the entry may be bought. */
@@ -137,8 +117,7 @@ export function purchaseFactsOf(database: Sqlite, row: EntryRow): PurchaseFacts 
     state: row.state,
     // A refusal that is not confirmed yet proves nothing.
     outcomeUnknown: row.outcome_unknown === 1 || row.error_buffered === 1,
-    lostOutboxMayHaveBought:
-      lostOutboxMayHaveSent(database, row) || lostOutboxMayHaveBoughtParts(row),
+    lostOutboxMayHaveSent: lostOutboxMayHaveSent(database, row),
     row: outcomeRowFrom(row.outcome_row),
     firstSentAtMs: row.first_sent_steady,
     orderNumber: row.order_number,

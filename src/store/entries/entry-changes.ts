@@ -60,7 +60,7 @@ const updateNextStep = updateOf(
   `UPDATE entries SET next_step = 'lookup', due_steady = 0, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
 );
 const updateRecovered = updateOf(
-  `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_steady = 0,
+  `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', asked_after_loss = 0, absences = 0, due_steady = 0,
      updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
 );
 /**

@@ -29,9 +29,7 @@ const insert = statementOf<Record<string, unknown>, never>(
    SELECT :reference, line_id, :generation, :part, :operation, :variant, :plan, :iccid, :quantity, :days, :currency,
           :notAfterMs, :rules,
           -- Who orders it again waits for it again.
-          CASE WHEN :byPerson = 0 THEN taken_back ELSE 0 END, 'pending', :lane, :steadyMs,
-          -- After a loss a replacement is looked up first, too, if its original was: however long that took.
-          CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
+          CASE WHEN :byPerson = 0 THEN taken_back ELSE 0 END, 'pending', :lane, :steadyMs, :nowMs, :nowMs
    FROM entries WHERE id = :id`,
 );
 const markReplaced = statementOf<[number], never>(
@@ -73,11 +71,13 @@ export function reorder(
   // A deadline that has passed is dropped: the new entry would expire at once.
   const notAfterMs =
     row.not_after_ms !== null && row.not_after_ms > nowMs ? row.not_after_ms : null;
-  const again = { ...purchaseOf(row), rules: rulesFrom(row.rules), notAfterMs };
+  const next = as ?? { ...purchaseOf(row), rules: rulesFrom(row.rules), notAfterMs };
+  // After a loss it would need review again with its rules. The operator has looked for its parts.
+  const rules = row.asked_after_loss === null ? next.rules : {};
   const reference = insertEntry(
     outbox,
     row,
-    { ...(as ?? again), generation, part },
+    { ...next, rules, generation, part },
     { nowMs, byPerson: 1 },
   );
   if (as !== null) {
@@ -115,8 +115,8 @@ export function addReplacements(
 }
 
 /**
- * The reference of the first replacement of this entry, whether it was split or charged to another
- * balance.
+ * The reference of what takes the place of this entry first: the same from the other balance, or a
+ * re-order by an operator.
  */
 export function firstReplacementOf(outbox: Outbox, row: EntryRow): string {
   return referenceOf(outbox, row, { generation: row.generation + 1, part: row.part * 2 });

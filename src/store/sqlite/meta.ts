@@ -87,7 +87,7 @@ const counts = statementOf<[], Omit<OutboxProgress, 'databaseId'>>(
  * Where a database has taken the place of a lost one, the audit log has how far that one had come.
  */
 const replaced = columnOf<[], string | null>(
-  `SELECT json_extract(detail, '$.replaced') FROM audit WHERE subject = 'outbox' AND action = 'recovery_stage'
+  `SELECT json_extract(detail, '$.replaced') FROM audit WHERE subject = 'outbox' AND action = 'after_loss'
    ORDER BY id DESC LIMIT 1`,
 );
 

@@ -1,4 +1,4 @@
-import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
+import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseFields, purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
@@ -26,8 +26,7 @@ export interface EntryRow extends ReferencedPurchase {
   readonly due_before_recheck_steady: number | null;
   readonly outcome_unknown: number;
   readonly in_flight_window_end_steady: number | null;
-  /** See `recoveryStages`. */
-  readonly recovery_stage: number;
+  readonly asked_after_loss: 0 | 1 | null;
   readonly attempts: number;
   readonly tries: number;
   readonly absences: number;
@@ -57,19 +56,6 @@ export interface EntryRow extends ReferencedPurchase {
   readonly units_missing: number;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
-}
-
-/** The stages in the order of the integers that `entries.recovery_stage` stores. */
-const recoveryStages: readonly RecoveryStage[] = ['none', 'own_reference', 'replacement', 'done'];
-
-export function recoveryStageFrom(stored: number): RecoveryStage {
-  const stage = recoveryStages[stored];
-  assert(stage !== undefined, `the recovery stage ${stored} is known`);
-  return stage;
-}
-
-export function recoveryStageNumber(stage: RecoveryStage): number {
-  return recoveryStages.indexOf(stage);
 }
 
 export const selectEntriesOfLine = statementOf<[lineId: number], EntryRow>(
@@ -108,7 +94,7 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     nextStep: row.next_step,
     outcomeUnknown: row.outcome_unknown === 1,
     inFlightWindowEndMs: row.in_flight_window_end_steady,
-    recoveryStage: recoveryStageFrom(row.recovery_stage),
+    askedAfterLoss: row.asked_after_loss,
     attempts: row.attempts,
     tries: row.tries,
     absences: row.absences,

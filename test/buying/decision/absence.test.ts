@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isReplacementSought } from '../../../src/core/entry/after-loss.ts';
 import { decideLookup } from '../../../src/buying/decision/decide-lookup.ts';
 import type { EntryFacts, Settlement } from '../../../src/buying/decision/settlement.ts';
 import {
@@ -22,13 +23,13 @@ const unknown: Partial<EntryFacts> = {
 /** What an entry is after a lookup, when the next one asks. */
 const after = (
   entry: EntryFacts,
-  { state, absences, tries, recoveryStage, row }: Settlement,
+  { state, absences, tries, askedAfterLoss, row }: Settlement,
 ): EntryFacts => ({
   ...entry,
   state,
   absences,
   tries,
-  recoveryStage,
+  askedAfterLoss,
   lastRow: row,
 });
 const look = (entry: EntryFacts): Settlement => decideLookup(entry, absent, policy, now, noJitter);
@@ -44,9 +45,9 @@ describe('an order that is not found', () => {
       'needs_review',
     ],
     [
-      'may be in parts since a loss',
-      { ...unknown, recoveryStage: 'own_reference', rules: { partial: true }, quantity: 4 },
-      'rejected',
+      'may have been bought in parts before a loss',
+      { ...unknown, askedAfterLoss: 0, rules: { partial: true }, quantity: 4 },
+      'needs_review',
     ],
   ])('is looked up three times before its absence ends it: the order %s', (_why, changes, end) => {
     const first = facts(changes);
@@ -59,7 +60,7 @@ describe('an order that is not found', () => {
     });
     expect(once).toMatchObject({
       outcomeUnknown: first.outcomeUnknown,
-      recoveryStage: first.recoveryStage,
+      askedAfterLoss: first.askedAfterLoss,
       counted: false,
       replacements: [],
     });
@@ -100,17 +101,24 @@ describe('an order that is not found', () => {
     expect(early).toMatchObject({ state: 'unknown', absences: 0, dueAtMs: now + 60_000 });
   });
 
-  it('is not sent after a loss before three lookups of its replacement found nothing', () => {
-    const first = facts({ ...unknown, recoveryStage: 'replacement' });
-    const once = look(first);
-    expect(once).toMatchObject({ nextStep: 'lookup', recoveryStage: 'replacement', absences: 1 });
-    const twice = look(after(first, once));
-    expect(twice).toMatchObject({ nextStep: 'lookup', recoveryStage: 'replacement', absences: 2 });
-    expect(look(after(first, twice))).toMatchObject({
-      nextStep: 'send',
-      recoveryStage: 'done',
-      absences: 0,
-    });
+  it('is not sent after a loss before three lookups of what takes its place found nothing, either', () => {
+    let entry = facts({ ...unknown, askedAfterLoss: 0 });
+    for (const [index, dueInMs] of [0, 5000, 15_000].entries()) {
+      const looked = look(entry);
+      expect(looked).toMatchObject({
+        state: 'unknown',
+        nextStep: 'lookup',
+        outcomeUnknown: true,
+        askedAfterLoss: 0,
+        absences: index + 1,
+        dueAtMs: now + dueInMs,
+      });
+      entry = after(entry, looked);
+      expect(isReplacementSought(entry)).toBe(true);
+    }
+    const asked = look(entry);
+    expect(asked).toMatchObject({ nextStep: 'lookup', askedAfterLoss: 1, absences: 0 });
+    expect(look(after(entry, asked))).toMatchObject({ state: 'unknown', nextStep: 'send' });
   });
 
   it('starts the count of absences again when it is found, but not when a lookup fails', () => {

@@ -1,30 +1,41 @@
 import { describe, expect, it } from 'vitest';
-import { mayBeElsewhere } from '../../../src/core/entry/after-loss.ts';
+import { isReplacementSought, mayBeElsewhere } from '../../../src/core/entry/after-loss.ts';
 import { decideLookup } from '../../../src/buying/decision/decide-lookup.ts';
 import { judgeResend } from '../../../src/core/entry/resend.ts';
-import type { EntryFacts } from '../../../src/buying/decision/settlement.ts';
-import { answer, facts, noJitter, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+import type { LookupOutcome } from '../../../src/core/answers/outcome.ts';
+import type {
+  DecisionPolicy,
+  EntryFacts,
+  Settlement,
+} from '../../../src/buying/decision/settlement.ts';
+import { answer, facts, noJitter, now, outcome, policy } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const found = { kind: 'found', answer: answer() } as const;
-const stage = (
-  recoveryStage: 'own_reference' | 'replacement',
-  changes: Partial<EntryFacts> = {},
-): EntryFacts =>
-  facts({ state: 'unknown', outcomeUnknown: true, recoveryStage, ...saidBefore, ...changes });
+/** An entry that a lost outbox may have sent. */
+const lost = (changes: Partial<EntryFacts> = {}): EntryFacts =>
+  facts({ state: 'unknown', outcomeUnknown: true, askedAfterLoss: 0, absences: 0, ...changes });
+/** It is absent: what takes its place is looked up. */
+const absentItself = (changes: Partial<EntryFacts> = {}): EntryFacts =>
+  lost({ absences: 1, ...changes });
+const look = (
+  entry: EntryFacts,
+  lookup: LookupOutcome = absent,
+  changes: Partial<DecisionPolicy> = {},
+): Settlement => decideLookup(entry, lookup, { ...policy, ...changes }, now, noJitter);
 
 describe('after the loss of an outbox', () => {
   it('an entry is looked up before it is sent, if lookups are possible', () => {
     const unsent = {
       notAfterMs: null,
       firstSentAtMs: null,
-      recoveryStage: 'own_reference',
+      askedAfterLoss: 0,
       mayBeElsewhere: false,
       canLookUp: true,
     } as const;
     expect(judgeResend(unsent, policy, now)).toEqual({ step: 'lookup' });
     expect(judgeResend({ ...unsent, canLookUp: false }, policy, now)).toEqual({ step: 'send' });
-    expect(judgeResend({ ...unsent, recoveryStage: 'done' }, policy, now)).toEqual({
+    expect(judgeResend({ ...unsent, askedAfterLoss: 1 }, policy, now)).toEqual({
       step: 'send',
     });
   });
@@ -33,160 +44,71 @@ describe('after the loss of an outbox', () => {
     const blind = {
       notAfterMs: null,
       firstSentAtMs: null,
-      recoveryStage: 'own_reference',
+      askedAfterLoss: 0,
       mayBeElsewhere: true,
       canLookUp: false,
     } as const;
     expect(judgeResend(blind, policy, now)).toMatchObject({ step: 'review' });
     expect(judgeResend({ ...blind, canLookUp: true }, policy, now)).toEqual({ step: 'lookup' });
-    expect(judgeResend({ ...blind, recoveryStage: 'none' }, policy, now)).toEqual({ step: 'send' });
+    expect(judgeResend({ ...blind, askedAfterLoss: null }, policy, now)).toEqual({ step: 'send' });
   });
 
-  it('an entry is looked up under its own reference, then under that of its replacement, and then sent', () => {
-    const own = decideLookup(stage('own_reference'), absent, policy, now, noJitter);
-    expect(own).toMatchObject({
-      state: 'unknown',
-      nextStep: 'lookup',
-      recoveryStage: 'replacement',
-      outcomeUnknown: true,
-    });
-    const other = decideLookup(stage('replacement'), absent, policy, now, noJitter);
-    expect(other).toMatchObject({
-      state: 'unknown',
-      nextStep: 'send',
-      recoveryStage: 'done',
-      outcomeUnknown: true,
-    });
-    expect(decideLookup(stage('own_reference'), found, policy, now, noJitter).state).toBe(
-      'fulfilled',
-    );
+  it('an entry that is found has been bought', () => {
+    expect(look(lost(), found)).toMatchObject({ state: 'fulfilled', outcomeUnknown: false });
+    expect(isReplacementSought(lost())).toBe(false);
   });
 
-  it('an entry is replaced by the order that is found on its other balance', () => {
-    const rules = { fallback_currency: 'EUR' };
-    const settlement = decideLookup(stage('replacement', { rules }), found, policy, now, noJitter);
-    expect(settlement).toMatchObject({
-      state: 'rejected',
-      row: 'insufficient_balance',
-      answer: null,
-    });
-    expect(settlement.replacements).toEqual([
-      { generation: 1, part: 0, quantity: 1, currency: 'EUR' },
-    ]);
-  });
+  it.each([{}, { fallback_currency: 'EUR' }])(
+    'an entry with the rules %j needs review when an order has the reference of what takes its place',
+    (rules) => {
+      const settlement = look(absentItself({ rules, quantity: 4 }), found);
+      expect(settlement).toMatchObject({
+        state: 'needs_review',
+        outcomeUnknown: true,
+        answer: null,
+        replacements: [],
+      });
+      expect(settlement.reviewReason).toContain(found.answer.orderNumber);
+    },
+  );
 
   it.each([
-    ['a person ordered it anew', {}],
-    ['it was bought in parts', { split: true }],
-    ['it may have been either', { split: true, fallback_currency: 'EUR' }],
-    ['a part of it, or the other balance', { partial: true, fallback_currency: 'EUR' }],
-    [
-      'parts by either rule, or the other balance',
-      { split: true, partial: true, fallback_currency: 'EUR' },
-    ],
-  ])('an entry needs review when another replacement is found: %s', (_why, rules) => {
-    const settlement = decideLookup(
-      stage('replacement', { rules, quantity: 4 }),
-      found,
-      policy,
-      now,
-      noJitter,
-    );
-    expect(settlement).toMatchObject({
-      state: 'needs_review',
-      outcomeUnknown: true,
-      replacements: [],
-    });
-  });
-
-  it('an entry that may have been charged to another balance is not sent while no lookup has ever found an order', () => {
-    const blind = { ...policy, lookupsProven: false };
-    const rules = { fallback_currency: 'EUR' };
-    expect(decideLookup(stage('replacement', { rules }), absent, blind, now, noJitter).state).toBe(
-      'needs_review',
-    );
-    expect(decideLookup(stage('replacement'), absent, blind, now, noJitter)).toMatchObject({
-      state: 'unknown',
-      nextStep: 'send',
-    });
-  });
-
-  it('an order that allows fewer units is never sent whole: its parts are looked up, also after its deadline', () => {
-    const order = stage('own_reference', { rules: { partial: true }, quantity: 5 });
-    for (const notAfterMs of [null, now - 1]) {
-      const settlement = decideLookup({ ...order, notAfterMs }, absent, policy, now, noJitter);
+    ['in parts', { split: true }, {}],
+    ['in fewer parts, and is late', { partial: true }, { notAfterMs: now - 1 }],
+    ['in parts of the other balance', { partial: true, fallback_currency: 'EUR' }, {}],
+  ])('an entry that may have been bought %s is never sent', (_how, rules, changes) => {
+    const order = lost({ rules, quantity: 4, absences: 2, ...changes });
+    expect(isReplacementSought(order)).toBe(false);
+    for (const lookupsProven of [true, false]) {
+      const settlement = look(order, absent, { lookupsProven });
       expect(settlement).toMatchObject({
-        state: 'rejected',
-        outcomeUnknown: false,
-        recoveryStage: 'done',
-      });
-      expect(settlement.replacements.map((part) => part.quantity)).toEqual([3, 2]);
-    }
-    const smallest = decideLookup(
-      { ...order, generation: 3, part: 7 },
-      absent,
-      policy,
-      now,
-      noJitter,
-    );
-    expect(smallest).toMatchObject({
-      state: 'unknown',
-      nextStep: 'lookup',
-      recoveryStage: 'replacement',
-    });
-  });
-
-  it('an order that allows fewer units needs review when its parts may be on either balance', () => {
-    const rules = { partial: true, fallback_currency: 'EUR' };
-    const own = decideLookup(
-      stage('own_reference', { rules, quantity: 5 }),
-      absent,
-      policy,
-      now,
-      noJitter,
-    );
-    expect(own).toMatchObject({ state: 'unknown', recoveryStage: 'replacement' });
-    const both = decideLookup(
-      stage('replacement', { rules, quantity: 5 }),
-      absent,
-      policy,
-      now,
-      noJitter,
-    );
-    expect(both).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
-  });
-
-  it('an order that allows fewer units is looked up again when lookups were proven only after it was not found', () => {
-    const order = stage('replacement', { rules: { partial: true }, quantity: 5 });
-    const other = decideLookup(order, absent, policy, now, noJitter);
-    expect(other).toMatchObject({
-      state: 'unknown',
-      nextStep: 'lookup',
-      recoveryStage: 'own_reference',
-      absences: 0,
-    });
-    const blind = decideLookup(order, absent, { ...policy, lookupsProven: false }, now, noJitter);
-    expect(blind).toMatchObject({ state: 'needs_review' });
-  });
-
-  it.each(['own_reference', 'replacement'] as const)(
-    'nothing is decided while the call may still arrive, at the stage %s',
-    (recoveryStage) => {
-      const late = { inFlightWindowLeftMs: 9000, inFlightWindowEndMs: now + 9000, quantity: 4 };
-      const again = {
-        state: 'unknown',
-        nextStep: 'lookup',
-        recoveryStage,
+        state: 'needs_review',
+        outcomeUnknown: true,
         replacements: [],
-        dueAtMs: now + 9000,
-      };
-      const order = stage(recoveryStage, { ...late, rules: { partial: true } });
-      expect(decideLookup(order, absent, policy, now, noJitter)).toMatchObject(again);
-      const charged = stage('replacement', { ...late, rules: { fallback_currency: 'EUR' } });
-      expect(decideLookup(charged, found, policy, now, noJitter)).toMatchObject({
-        ...again,
-        recoveryStage: 'replacement',
       });
+      expect(settlement.reviewReason).toContain('bought in parts or from the other balance');
+    }
+  });
+
+  it('an entry that is on neither balance is sent only if a lookup has ever found an order', () => {
+    const order = absentItself({ rules: { fallback_currency: 'EUR' }, absences: 3 });
+    expect(look(order)).toMatchObject({ state: 'unknown', askedAfterLoss: 1 });
+    expect(look(order, absent, { lookupsProven: false }).state).toBe('needs_review');
+    // Without the rule it has one balance.
+    for (const rules of [{}, { fallback_currency: 'USD' }] as const)
+      expect(look({ ...order, rules }, absent, { lookupsProven: false })).toMatchObject({
+        state: 'unknown',
+        askedAfterLoss: 1,
+      });
+  });
+
+  it.each([0, 1])(
+    'nothing is decided while the call may still arrive, after %i lookups that found nothing',
+    (absences) => {
+      const late = { inFlightWindowLeftMs: 9000, inFlightWindowEndMs: now + 9000, quantity: 4 };
+      const order = lost({ ...late, absences, rules: { partial: true } });
+      const again = { state: 'unknown', nextStep: 'lookup', absences: 0, dueAtMs: now + 9000 };
+      expect(look(order)).toMatchObject({ ...again, askedAfterLoss: 0 });
     },
   );
 
@@ -218,26 +140,21 @@ describe('after the loss of an outbox', () => {
     expect(cases.map(([changes]) => mayBeElsewhere({ ...order, ...changes }))).toEqual(
       cases.map(([, is]) => is),
     );
-    const blind = { ...policy, lookupsProven: false };
-    const sameBalance = stage('replacement', { rules: { fallback_currency: 'USD' } });
-    expect(decideLookup(sameBalance, absent, blind, now, noJitter)).toMatchObject({
-      state: 'unknown',
-      nextStep: 'send',
-    });
   });
 
   it('a cancel is repeated after one lookup of the order of its eSIM', () => {
-    const cancel = stage('own_reference', {
+    const cancel = lost({
       operation: 'esim_cancel',
       iccid: '8988211000000000001',
+      absences: 2,
     });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
-    const looked = decideLookup(cancel, untouched, policy, now, noJitter);
-    expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 'done' });
+    const looked = look(cancel, untouched);
+    expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', askedAfterLoss: 1 });
     const again = {
       notAfterMs: null,
       firstSentAtMs: null,
-      recoveryStage: looked.recoveryStage,
+      askedAfterLoss: looked.askedAfterLoss,
       mayBeElsewhere: false,
       canLookUp: true,
     };
@@ -247,54 +164,35 @@ describe('after the loss of an outbox', () => {
     const sent = {
       state: 'unknown',
       nextStep: 'send',
-      recoveryStage: 'done',
+      askedAfterLoss: 1,
       outcomeUnknown: true,
     };
-    expect(decideLookup({ ...cancel, absences: 0 }, absent, policy, now, noJitter)).toMatchObject(
-      sent,
-    );
-    const late = decideLookup({ ...cancel, notAfterMs: now - 1 }, absent, policy, now, noJitter);
-    expect(late.state).toBe('needs_review');
+    expect(look({ ...cancel, absences: 0 })).toMatchObject(sent);
+    expect(look({ ...cancel, notAfterMs: now - 1 }).state).toBe('needs_review');
   });
 
   it('an entry needs review when every lookup fails until the reference expiry', () => {
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
-    const old = stage('own_reference', { createdAtMs: now - policy.referenceExpiryMs });
-    expect(decideLookup(old, failed, policy, now, noJitter)).toMatchObject({
+    const old = lost({ createdAtMs: now - policy.referenceExpiryMs });
+    expect(look(old, failed)).toMatchObject({
       state: 'needs_review',
       outcomeUnknown: true,
     });
-    expect(
-      decideLookup(stage('own_reference', { createdAtMs: now }), failed, policy, now, noJitter)
-        .state,
-    ).toBe('unknown');
+    expect(look(lost({ createdAtMs: now }), failed).state).toBe('unknown');
   });
 
   it('an entry expires only when neither reference is found', () => {
     const late = { notAfterMs: now - 1 };
-    const once = { ...late, absences: 0 };
-    expect(decideLookup(stage('own_reference', once), absent, policy, now, noJitter)).toMatchObject(
-      {
-        state: 'unknown',
-        recoveryStage: 'replacement',
-      },
-    );
-    // The absence of its replacement says nothing about the entry itself, which was looked up once.
-    const other = decideLookup(stage('replacement', late), absent, policy, now, noJitter);
-    expect(other).toMatchObject({
-      state: 'unknown',
-      nextStep: 'lookup',
-      recoveryStage: 'done',
-      absences: 0,
-      outcomeUnknown: true,
-    });
-    const itself = stage('replacement', { ...late, recoveryStage: 'done' });
-    expect(decideLookup({ ...itself, absences: 0 }, absent, policy, now, noJitter).state).toBe(
+    expect(look(lost(late))).toMatchObject({ state: 'unknown', absences: 1 });
+    // The absence of what takes its place says nothing about the entry itself, which was looked up
+    // once.
+    const other = look(absentItself({ ...late, absences: 3 }));
+    expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', absences: 0 });
+    const itself = lost({ ...late, askedAfterLoss: 1 });
+    expect([0, 1, 2].map((absences) => look({ ...itself, absences }).state)).toEqual([
       'unknown',
-    );
-    expect(decideLookup({ ...itself, absences: 1 }, absent, policy, now, noJitter).state).toBe(
       'unknown',
-    );
-    expect(decideLookup(itself, absent, policy, now, noJitter).state).toBe('expired');
+      'expired',
+    ]);
   });
 });

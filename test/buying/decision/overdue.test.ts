@@ -114,7 +114,7 @@ describe('a reference that is to be sent again', () => {
   const young = {
     notAfterMs: null,
     firstSentAtMs: now - 1000,
-    recoveryStage: 'none',
+    askedAfterLoss: null,
     mayBeElsewhere: false,
     canLookUp: true,
   } as const;

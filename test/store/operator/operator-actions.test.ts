@@ -95,9 +95,6 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
   'waiting, after a loss: hold': { ...held, held_from: 'waiting' },
   'waiting, after a loss: retry': { due_steady: nowMs },
   'held, after a loss: release': { ...back, state: 'pending' },
-  'waiting, parts after a loss: hold': { ...held, held_from: 'waiting' },
-  'waiting, parts after a loss: retry': { due_steady: nowMs },
-  'held, parts after a loss: release': { ...back, state: 'waiting' },
 };
 
 const pairs = names.flatMap((situation) =>

@@ -40,7 +40,7 @@ const ofFewRows =
 /** Statements that may read a whole table, because none is part of a step that a worker repeats. */
 const rareOnes = [
   // Once after a loss, before anything is sent.
-  /^\s*UPDATE entries SET (recovery_stage = CASE|created_at_ms = created_at_ms \+|state = CASE state WHEN 'unknown' THEN)/,
+  /^\s*UPDATE entries SET (asked_after_loss = CASE|created_at_ms = created_at_ms \+|state = CASE state WHEN 'unknown' THEN)/,
   // A person asks: `db check`, redelivery of many results.
   /sum\(kept\) AS kept, sum\(found\) AS found/,
   /^SELECT count\(\*\) FROM requests r/,

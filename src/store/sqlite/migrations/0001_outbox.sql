@@ -292,9 +292,8 @@ CREATE TABLE entries (
   tries                     INTEGER NOT NULL DEFAULT 0,
   -- How many lookups in a row found nothing where that would settle the entry. The worker does not believe one alone.
   absences                  INTEGER NOT NULL DEFAULT 0,
-  -- After the loss of an outbox, what was looked up before the entry may be sent. 0: nothing; 1: its own reference is
-  -- next; 2: the reference of its replacement is next; 3: both were.
-  recovery_stage            INTEGER NOT NULL DEFAULT 0,
+  -- 0: a lost outbox may have sent the entry, so it is looked up first; 1: lookups have told since; null: none may have.
+  asked_after_loss          INTEGER CHECK (asked_after_loss IN (0, 1)),
   -- Since when the API may know the reference.
   first_sent_steady         REAL,
   last_sent_at_ms           INTEGER,

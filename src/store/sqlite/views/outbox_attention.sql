@@ -46,7 +46,7 @@ UNION ALL
 -- The worker noticed that the database is an older copy: what was taken in since is missing.
 SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, NULL, NULL, 'after_loss', 'older_copy', a.reason,
        strftime('%Y-%m-%dT%H:%M:%fZ', a.at_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
-FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
+FROM audit a WHERE a.subject = 'outbox' AND a.action = 'after_loss' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
 -- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever

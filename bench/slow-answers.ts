@@ -35,10 +35,6 @@ async function bought(folder: string): Promise<number> {
     upstream: 'sandbox',
     sinks: [{ name: 'folder', sources: null }],
   });
-  const incarnationId = await store.beginIncarnation({
-    version: '0',
-    nowMs: machine.wallMs(),
-  });
   let count = 0;
   const submit = async (): Promise<Outcome> => {
     await machine.sleep(answerMs);
@@ -86,7 +82,7 @@ async function bought(folder: string): Promise<number> {
       },
       keyValue: (name) => name,
     },
-    { incarnationId, concurrency, maxUnknownOutcomes: concurrency, graceMs: 10 },
+    { concurrency, maxUnknownOutcomes: concurrency, graceMs: 10 },
   );
   const lines = Array.from({ length: keys.length * ordersPerWindow * (rounds + 2) }, (_, index) =>
     giftCardLine(`order ${index}`),

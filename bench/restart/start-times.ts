@@ -28,7 +28,7 @@ SqliteDatabase.prototype.pragma = function marked(this: SqliteDatabase.Database,
 const prepare = SqliteDatabase.prototype.prepare;
 let begun = false;
 const markedPrepare = function markedPrepare(this: SqliteDatabase.Database, sql: string) {
-  if (!begun && sql.startsWith('INSERT INTO incarnations')) {
+  if (!begun && sql.startsWith('DELETE FROM shop_fingerprints')) {
     mark('store open');
     begun = true;
   }

@@ -30,9 +30,8 @@ const settlingSteps: readonly string[] = [
   `UPDATE entries SET state = CASE id / 50 % 4 WHEN 0 THEN 'refunded' WHEN 1 THEN 'cancelled' WHEN 2 THEN 'rejected' ELSE 'expired' END,
      error_code = 'out_of_stock', error_message = 'no stock', acknowledged_at_ms = CASE WHEN id % 2000 = 0 THEN NULL ELSE :nowMs END, ${settled}
    WHERE id <= :last AND id % 50 = 0`,
-  `INSERT INTO incarnations (id, version, started_at_ms) SELECT 1000000, 'bench', :nowMs WHERE :last > 0`,
-  `INSERT OR IGNORE INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms, closed_at_ms, sent, outcome, http_status, duration_ms)
-   SELECT id, 1, 'submit', 'main', 1000000, :nowMs, :nowMs, 1, 'accepted', 200, 100 FROM entries WHERE id <= :last AND state = 'fulfilled'`,
+  `INSERT OR IGNORE INTO attempts (entry_id, number, purpose, key_name, opened_at_ms, closed_at_ms, sent, outcome, http_status, duration_ms)
+   SELECT id, 1, 'submit', 'main', :nowMs, :nowMs, 1, 'accepted', 200, 100 FROM entries WHERE id <= :last AND state = 'fulfilled'`,
   `INSERT OR IGNORE INTO unit_endings (ending, entry_id) SELECT printf('%04d', id % 10000), id FROM entries
    WHERE id <= :last AND state = 'fulfilled' AND :nowMs > 0`,
   `INSERT OR IGNORE INTO deliveries (request_id, sink, due_version, done_version, due_steady, done_at_ms)

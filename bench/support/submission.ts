@@ -40,10 +40,6 @@ export async function openSubmission(options: {
     upstream: 'sandbox',
     sinks: options.sinks ?? [{ name: 'folder', sources: null }],
   });
-  const incarnationId = await store.beginIncarnation({
-    version: '0',
-    nowMs: clock.wallMs(),
-  });
   const wholesale = createWholesaleClient({ baseUrl: options.url, clock });
   // Limits that are never reached: the bench measures everything except waiting for the budget.
   const limits = { windowMs: 100, requests: 300_000, orders: 100_000, transitMs: 100 };
@@ -78,7 +74,6 @@ export async function openSubmission(options: {
       keyValue: () => options.keyValue,
     },
     {
-      incarnationId,
       concurrency: options.concurrency ?? 8,
       maxUnknownOutcomes: options.concurrency ?? 8,
       graceMs: 500,

@@ -63,12 +63,12 @@ export function buildDispatcher(
   { config, metrics }: PartDeps,
   current: CurrentConfig,
   submission: SubmissionParts,
-  start: { readonly incarnationId: number; readonly rechecks: RecheckRule },
+  rechecks: RecheckRule,
   onSettled: () => void,
 ): Dispatcher {
   const { concurrency, maxUnknownOutcomes } = config.submit;
   const minFreeBytes = (): number => current.config.disk.sendingMinFreeBytes;
-  const options = { ...start, concurrency, maxUnknownOutcomes, graceMs: stopGraceMs, minFreeBytes };
+  const options = { rechecks, concurrency, maxUnknownOutcomes, graceMs: stopGraceMs, minFreeBytes };
   const onAttemptEnded = metrics.events.attemptEnded.bind(metrics.events);
   return new Dispatcher({ ...submission, onSettled, onAttemptEnded }, options);
 }

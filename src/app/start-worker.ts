@@ -75,7 +75,6 @@ const stopOrder = [
   'results',
   'wholesale client',
   'database watch',
-  'incarnation',
   'progress file',
   'store',
 ] as const;
@@ -150,7 +149,6 @@ interface OpenOutbox {
   readonly progress: ProgressKeeper;
   readonly watch: Loop;
   readonly disk: DiskGuard;
-  readonly incarnationId: number;
 }
 
 /** Opens the outbox as its only writer, and watches that its file is not replaced. */
@@ -159,7 +157,7 @@ async function startOutbox(
   life: Life,
   current: CurrentConfig,
 ): Promise<OpenOutbox> {
-  const { config, version, logger, clock } = deps;
+  const { config, logger, clock } = deps;
   const minFreeBytes = (): number => current.config.disk.minFreeBytes;
   const opened = await openForWorker(deps, minFreeBytes);
   const { store } = opened;
@@ -174,11 +172,6 @@ async function startOutbox(
   await countKeptCalls(config.dataDir, store);
   progress.start();
   await life.push('progress file', () => progress.stop());
-  const incarnationId = await store.beginIncarnation({
-    version,
-    nowMs: clock.wallMs(),
-  });
-  await life.push('incarnation', () => store.endIncarnation(incarnationId, clock.wallMs()));
   const checkDatabase = async (): Promise<number> => {
     await store.checkHealth();
     return databaseCheckMs;
@@ -194,7 +187,7 @@ async function startOutbox(
     clock,
     logger: logger.child({ component: 'intake' }),
   });
-  return { store, progress, watch, disk, incarnationId };
+  return { store, progress, watch, disk };
 }
 
 /**
@@ -204,7 +197,7 @@ async function startOutbox(
 async function startParts(
   deps: PartDeps,
   life: Life,
-  { store, progress, disk, incarnationId }: OpenOutbox,
+  { store, progress, disk }: OpenOutbox,
   current: CurrentConfig,
 ): Promise<WorkerParts> {
   const notified: { notify(): void }[] = [];
@@ -220,8 +213,7 @@ async function startParts(
   const readBack = buildReadBack(deps, store, storefronts, connections);
   await life.push('read-back', () => readBack.stop());
   const submission = await buildSubmission(deps, store, wholesale, apiClock, current);
-  const start = { incarnationId, rechecks: readBack };
-  const dispatcher = buildDispatcher(deps, current, submission, start, notify);
+  const dispatcher = buildDispatcher(deps, current, submission, readBack, notify);
   const folders = buildFolderIntakes(deps, store, disk, notify);
   notified.push(results.deliveries, dispatcher);
 

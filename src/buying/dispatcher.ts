@@ -13,7 +13,6 @@ import { Loop } from '../ops/loop.ts';
 import { usualSendingReserveBytes, type SubmitSettings } from './decision/settings.ts';
 
 interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
-  readonly incarnationId: number;
   /** Which orders of shops are read again before they are bought. Absent: none. */
   readonly rechecks?: RecheckRule;
   /** With less free space on the disk nothing is sent, in bytes. Default 100 MiB. */
@@ -132,12 +131,10 @@ export class Dispatcher {
     const { steps, gate, pauses, clock, logger } = this.#deps;
     gate.restore(await steps.budget.restoreSlots(gate.restartSettlesAtMs()));
     gate.restoreBackOffs(await steps.budget.restoreBackOffs());
-    const { incarnationId } = this.#options;
     const recovered = await recoverOpenAttempts({
       steps,
       attempts: this.#attempts,
       clock,
-      incarnationId,
     });
     if (recovered > 0)
       logger.warn(
@@ -284,7 +281,6 @@ export class Dispatcher {
       step,
       keyName: key.name,
       keyValue: key.value,
-      incarnationId: this.#options.incarnationId,
       nowMs: clock.wallMs(),
       latestMs: presentTime(this.#deps).latestMs,
       steadyMs: clock.steadyMs(),

@@ -5,16 +5,16 @@ import type { Attempt } from './run-call.ts';
 
 /**
  * Closes the attempts that an earlier process left open. Their calls may have been processed, so
- * their outcome is unknown. The earlier process is dead, because this one holds the writer lock.
+ * their outcome is unknown. The earlier process is dead, because this one holds the writer lock, and
+ * this one has opened none yet.
  * Safe to repeat after a crash. Returns how many attempts were closed.
  */
 export async function recoverOpenAttempts(deps: {
   steps: BuyingSteps;
   attempts: Attempt;
   clock: Clock;
-  incarnationId: number;
 }): Promise<number> {
-  const open = await deps.steps.openAttemptsOfOthers(deps.incarnationId);
+  const open = await deps.steps.attemptsLeftOpen();
   for (const attempt of open) {
     const outcome = withoutAnswer('crashed', true, 'the worker stopped while the call was open');
     const settlement =

@@ -21,8 +21,8 @@ import { nextDeadline, Queue, selectOverdue } from './queue/queue-sql.ts';
 type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose'> & { readonly entryId: number };
 
 // By the index of the open ones, which are few: to have them in order, SQLite would read all.
-const selectOpenOfOthers = statementOf<[number], AttemptRow>(
-  `SELECT id AS attemptId, entry_id AS entryId, purpose FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id`,
+const selectOpen = statementOf<[], AttemptRow>(
+  `SELECT id AS attemptId, entry_id AS entryId, purpose FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL ORDER BY id`,
 );
 
 // By the index of what was bought: the cost does not grow with the outbox.
@@ -94,10 +94,10 @@ export class BuyingSteps extends OutboxSteps {
     onAdopted?.();
   }
 
-  /** Attempts that another run of the worker left open. */
-  async openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]> {
-    return selectOpenOfOthers(this.database)
-      .all(incarnationId)
+  /** Attempts that an earlier run of the worker left open, before this one opens any. */
+  async attemptsLeftOpen(): Promise<readonly OpenAttempt[]> {
+    return selectOpen(this.database)
+      .all()
       .map(({ entryId, ...attempt }) => {
         const row = findEntry(this.database, entryId);
         const facts = {

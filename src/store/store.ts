@@ -20,7 +20,6 @@ import {
   inTransaction,
   openDatabase,
   openReadOnly,
-  statementOf,
   type InitPolicy,
   type Sqlite,
 } from './sqlite/database.ts';
@@ -67,13 +66,6 @@ interface NewConfig extends Pick<KeysInUse, 'keys' | 'nowMs'> {
   readonly shops: readonly ShopIdentity[];
   readonly sinks: readonly ResultSink[];
 }
-
-const insertIncarnation = statementOf<{ version: string; nowMs: number }, never>(
-  'INSERT INTO incarnations (version, started_at_ms) VALUES (:version, :nowMs)',
-);
-const endIncarnation = statementOf<[number, number], never>(
-  'UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?',
-);
 
 /**
  * The outbox in one SQLite file, by role, with this process as its only writer. Each method of a
@@ -129,15 +121,6 @@ export class Store extends OutboxSteps {
 
   /** The same for the keys alone, at the start. */
   readonly adoptKeys = this.step(adoptKeys);
-
-  readonly beginIncarnation = this.step(
-    ({ database }, run: { version: string; nowMs: number }): number =>
-      Number(insertIncarnation(database).run(run).lastInsertRowid),
-  );
-
-  readonly endIncarnation = this.step(({ database }, id: number, nowMs: number): void => {
-    endIncarnation(database).run(nowMs, id);
-  });
 
   /**
    * Steady time continues on this clock from now on. Called before anything else is done.
@@ -244,8 +227,7 @@ export function openStore(options: StoreOptions): Store {
 }
 
 /** What a check of the API writes: slots of its calls, and what they show about keys and scopes. */
-const writtenByChecks =
-  'account_keys audit budget_slots meta pauses scope_evidence wholesale_keys'.split(' ');
+const writtenByChecks = 'audit budget_slots meta pauses scope_evidence wholesale_keys'.split(' ');
 
 /**
  * Opens a database whose file is never written: those tables are copies, which are gone with the

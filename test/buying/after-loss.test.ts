@@ -133,7 +133,6 @@ describe('after the loss of the outbox', () => {
       reason: 'in stock again',
       nowMs: Date.now(),
       steadyMs: 0,
-      bootId: null,
       referenceExpiryMs: 86_400_000,
       lookupFamilies: ['gift_card'],
     });

@@ -22,7 +22,7 @@ afterEach(() => outbox.close());
 
 /** The sending part of a worker on the clock of the test; every call ends as `port` says. */
 async function startSending(port: Partial<WholesalePort>) {
-  const { store, incarnationId } = outbox;
+  const { store } = outbox;
   const clock = new SteadyClock(machine);
   const deps = attemptDeps(store, port);
   const dispatcher = new Dispatcher(
@@ -39,7 +39,7 @@ async function startSending(port: Partial<WholesalePort>) {
       }),
       policy: { ...deps.policy, inFlightWindowMs: 2 * minute, placedDeadlineMs: day },
     },
-    { incarnationId, concurrency: 4, maxUnknownOutcomes: 5, graceMs: 10 },
+    { concurrency: 4, maxUnknownOutcomes: 5, graceMs: 10 },
   );
   await store.continueTime(clock);
   await dispatcher.start();

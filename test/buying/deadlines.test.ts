@@ -57,7 +57,7 @@ class World {
 
   async start(changes: Partial<WholesalePort> = {}): Promise<void> {
     const { machine, outbox } = this;
-    const { store, incarnationId } = outbox;
+    const { store } = outbox;
     const clock = new SteadyClock(machine);
     const apiClock = new ApiClock(clock);
     this.#answered = () => {
@@ -91,7 +91,6 @@ class World {
       policy: { ...deps.policy, inFlightWindowMs: minute, placedDeadlineMs: day },
     };
     const dispatcher = new Dispatcher(submission, {
-      incarnationId,
       concurrency: 4,
       maxUnknownOutcomes: 5,
       graceMs: 10,

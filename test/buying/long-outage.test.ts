@@ -84,7 +84,7 @@ async function startWorker(machine: MachineClock, outage: (typeof outages)[numbe
       };
     },
   };
-  const { store, incarnationId } = outbox;
+  const { store } = outbox;
   const deps = attemptDeps(store, port);
   const logger = pino({ level: 'info' }, { write: (text: string) => void log.push(text) });
   const dispatcher = new Dispatcher(
@@ -96,7 +96,7 @@ async function startWorker(machine: MachineClock, outage: (typeof outages)[numbe
       pauses: new Pauses({ store, clock: machine, random: () => 0.5, retryTimeScale: 1, logger }),
       policy: { ...deps.policy, inFlightWindowMs: 120_000, placedDeadlineMs: 24 * hour },
     },
-    { incarnationId, concurrency: 8, maxUnknownOutcomes: 8, graceMs: 10 },
+    { concurrency: 8, maxUnknownOutcomes: 8, graceMs: 10 },
   );
   await dispatcher.start();
   return { api, log, dispatcher };

@@ -56,7 +56,6 @@ async function claimed(
     steadyMs: 500,
     step: 'send',
     keyName: 'main',
-    incarnationId: await store.beginIncarnation({ version: '0', nowMs: 1 }),
     maxUnknownOutcomes: 1000,
     trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),

@@ -42,12 +42,12 @@ const foreign: Readonly<Record<string, (place: Installation, path: string) => un
     database.exec('CREATE TABLE notes (text)');
     database.close();
   },
-  'without a record of migrations': changed('DROP TABLE schema_files'),
+  'without a record of migrations': changed("DELETE FROM meta WHERE name LIKE 'schema:%'"),
   'with a migration of another text': changed(
-    "UPDATE schema_files SET sha256 = replace(sha256, '1', '2') WHERE name LIKE '0001%'",
+    "UPDATE meta SET value = replace(value, '1', '2') WHERE name LIKE 'schema:0001%'",
   ),
   'with an unknown migration in the place of a known one': changed(
-    "UPDATE schema_files SET name = '0001_other.sql' WHERE name LIKE '0001%'",
+    "UPDATE meta SET name = 'schema:0001_other.sql' WHERE name LIKE 'schema:0001%'",
   ),
   'with more migrations than it records': changed('PRAGMA user_version = 2'),
 };

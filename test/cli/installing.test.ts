@@ -504,9 +504,7 @@ describe('order-sync db check', () => {
     await openOutbox(outbox).close();
     const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
     const later = migrations().length + 1;
-    database.exec(
-      `INSERT INTO schema_files SELECT '000${later}_later.sql', sha256 FROM schema_files LIMIT 1`,
-    );
+    database.exec(`INSERT INTO meta VALUES ('schema:000${later}_later.sql', '')`);
     database.pragma(`user_version = ${later}`);
     database.close();
     for (const command of [
@@ -526,7 +524,7 @@ describe('order-sync db check', () => {
     const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
     // As a version with other views left it.
     database.exec(
-      "UPDATE schema_files SET sha256 = replace(sha256, 'a', 'b') WHERE name LIKE 'views/%'",
+      "UPDATE meta SET value = replace(value, 'a', 'b') WHERE name LIKE 'schema:views/%'",
     );
     database.exec('DROP VIEW outbox_attention');
     database.close();

@@ -62,7 +62,6 @@ async function withOrder(): Promise<{ here: Installation; reference: string; fla
       nowMs: Date.now(),
       steadyMs: 500,
       keyName: 'main',
-      incarnationId: await store.beginIncarnation({ version: '0', nowMs: 1 }),
       maxUnknownOutcomes: 1000,
       trials: [],
       render: () => ({ method: 'POST', path: '/orders', body: '{}' }),

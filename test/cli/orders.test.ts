@@ -371,13 +371,9 @@ describe('order-sync orders show, of a held entry', () => {
   it('says why it is held, not what a call for it ended with before', async () => {
     const outbox = await filled();
     const store = openOutbox(outbox);
-    const incarnationId = await store.beginIncarnation({
-      version: '0.1.0',
-      nowMs: startMs,
-    });
     const error = { code: 'insufficient_balance', message: 'Balance too low', buffered: false };
     // Of the order 1003.
-    await settleNext(store, incarnationId, 5000, {
+    await settleNext(store, 5000, {
       state: 'waiting',
       row: 'insufficient_balance',
       error,
@@ -415,10 +411,6 @@ describe('order-sync orders show, of an entry that waits', () => {
   it('says that unknown outcomes hold up its product', async () => {
     const outbox = await filled();
     const store = openOutbox(outbox);
-    const incarnationId = await store.beginIncarnation({
-      version: '0.1.0',
-      nowMs: startMs,
-    });
     const lines = ['2001', '2002'].map((orderId) =>
       line(orderId, '1', { variant: 'steam-10', quantity: 1 }),
     );
@@ -431,7 +423,7 @@ describe('order-sync orders show, of an entry that waits', () => {
         row: 'deadline',
         outcomeUnknown: true,
       } as const;
-      await settleNext(store, incarnationId, afterMs, unknown);
+      await settleNext(store, afterMs, unknown);
     }
     await store.close();
     const shown = async (orderId: string) => (await outbox.run('orders', 'show', orderId)).stdout;

@@ -62,10 +62,6 @@ export async function fillOutbox(
   upstream?: string,
 ): Promise<void> {
   const store = openOutbox(installation, sealKeys, upstream);
-  const incarnationId = await store.beginIncarnation({
-    version: '0.1.0',
-    nowMs: startMs,
-  });
   await store.intake.acceptBatch({
     nowMs: startMs,
     fileId: null,
@@ -86,7 +82,7 @@ export async function fillOutbox(
       },
     ],
   });
-  await settleNext(store, incarnationId, 0, {
+  await settleNext(store, 0, {
     state: 'fulfilled',
     row: 'accepted',
     answer: {
@@ -99,7 +95,7 @@ export async function fillOutbox(
       units: [{ code: 'GIFT-CODE-1' }, { code: 'GIFT-CODE-2' }],
     },
   });
-  await settleNext(store, incarnationId, 1000, {
+  await settleNext(store, 1000, {
     state: 'rejected',
     row: 'invalid_variant',
     error: { code: 'invalid_variant', message: 'No such \u001b[31mproduct\nhere', buffered: false },
@@ -110,7 +106,7 @@ export async function fillOutbox(
     lines: [line('1002', '1', { operation: 'esim_order', plan: 'es-7', quantity: 1, days: 7 })],
     rejections: [],
   });
-  await settleNext(store, incarnationId, 2000, {
+  await settleNext(store, 2000, {
     state: 'needs_review',
     row: 'deadline',
     outcomeUnknown: true,
@@ -138,7 +134,6 @@ const statuses: Readonly<Record<string, number>> = { accepted: 200, invalid_vari
 /** Claims the next entry and settles it. */
 export async function settleNext(
   store: Store,
-  incarnationId: number,
   afterMs: number,
   end: Partial<Settlement> & Pick<Settlement, 'state' | 'row'>,
 ): Promise<void> {
@@ -146,7 +141,6 @@ export async function settleNext(
   const open: OpenAttempt | null = await stepsOf(store).openAttempt({
     step: 'send',
     keyName: 'main',
-    incarnationId,
     nowMs: openedMs,
     steadyMs: afterMs,
     maxUnknownOutcomes: 1000,
@@ -195,10 +189,6 @@ export async function settleNext(
  */
 export async function replaceBoughtLine(installation: Installation): Promise<void> {
   const store = openOutbox(installation);
-  const incarnationId = await store.beginIncarnation({
-    version: '0.1.0',
-    nowMs: startMs,
-  });
   const take = (modifiedMs: number, lineId: string) => {
     const extra = { sku: 'CARD', shop_quantity: '1' };
     const buy = line('1001', lineId, { variant: 'steam-10', quantity: 1, extra });
@@ -218,7 +208,7 @@ export async function replaceBoughtLine(installation: Installation): Promise<voi
     });
   };
   await take(1000, '1');
-  await settleNext(store, incarnationId, 0, { state: 'fulfilled', row: 'accepted' });
+  await settleNext(store, 0, { state: 'fulfilled', row: 'accepted' });
   await take(2000, '2');
   await store.close();
 }

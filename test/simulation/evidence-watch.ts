@@ -110,6 +110,11 @@ export class EvidenceWatch {
     this.#sentBefore.clear();
   }
 
+  /** A process begins, which does not know how long a key was rate-limited. */
+  restarted(): void {
+    this.#rateLimited.clear();
+  }
+
   proved(kind: LookedUp): void {
     this.#proven.add(kind);
   }
@@ -140,17 +145,16 @@ export class EvidenceWatch {
    */
   #checkKey({ attemptId, steadyMs }: AttemptClose, database: Database): void {
     const found = database
-      .prepare<[number], { key: string; run: number; since: number | null }>(
-        `SELECT a.key_name AS key, a.incarnation_id AS run, k.used_elsewhere_since_ms AS since
+      .prepare<[number], { key: string; since: number | null }>(
+        `SELECT a.key_name AS key, k.used_elsewhere_since_ms AS since
          FROM attempts a LEFT JOIN wholesale_keys k ON k.key_name = a.key_name WHERE a.id = ?`,
       )
       .get(attemptId);
     if (found === undefined) return;
-    const name = `${found.key} ${found.run}`;
-    const before = this.#rateLimited.get(name);
+    const before = this.#rateLimited.get(found.key);
     const isNext = before !== undefined && steadyMs - before.lastMs <= rememberedMs;
     const firstMs = isNext ? before.firstMs : steadyMs;
-    this.#rateLimited.set(name, { firstMs, lastMs: steadyMs });
+    this.#rateLimited.set(found.key, { firstMs, lastMs: steadyMs });
     if (steadyMs - firstMs >= windowMs && found.since === null)
       this.#violate(
         'I14',

@@ -7,7 +7,6 @@ const portCalls = [
   'results.sync',
   'store.intake.acceptBatch',
   'store.operator.actOnEntry',
-  'store.beginIncarnation',
   'store.buying.accountKeys.prove',
   'store.buying.accountKeys.statesOf',
   'store.adoptKeys',

@@ -72,7 +72,7 @@ function childrenFirst(database: Database): readonly string[] {
   const rows = database
     .prepare<[], { name: string; parent: string | null }>(
       `SELECT s.name, f."table" AS parent FROM sqlite_schema s LEFT JOIN pragma_foreign_key_list(s.name) f
-       WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name NOT LIKE '${words}%' AND s.name NOT IN ('meta', 'schema_files')`,
+       WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name NOT LIKE '${words}%' AND s.name <> 'meta'`,
     )
     .all();
   const left = new Set(rows.map((row) => row.name));

@@ -120,10 +120,6 @@ export class SimWorker {
     const progress =
       file === null ? null : (await noticeOlderCopy(outbox, { store, file })).progress;
     progress?.start();
-    const incarnationId = await store.beginIncarnation({
-      version: '0',
-      nowMs: clock.wallMs(),
-    });
     const wholesale = createWholesaleClient({
       baseUrl: 'https://api.example',
       clock,
@@ -168,7 +164,6 @@ export class SimWorker {
         keyValue: (name) => settings.keys[name] ?? '',
       },
       {
-        incarnationId,
         concurrency: settings.concurrency,
         maxUnknownOutcomes: settings.maxUnknownOutcomes,
         graceMs: settings.graceMs,

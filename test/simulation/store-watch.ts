@@ -41,7 +41,7 @@ const reads = new Set([
   'buying.countUnknownOutcomes',
   'results.dueDeliveries',
   'pauses.all',
-  'buying.openAttemptsOfOthers',
+  'buying.attemptsLeftOpen',
   'buying.expireOverdue',
   'results.retireSinks',
   'buying.lookups.proven',
@@ -238,7 +238,8 @@ export class StoreWatch {
         `open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`,
       );
     }
-    if (name === 'buying.openAttemptsOfOthers' && Array.isArray(result)) {
+    if (name === 'buying.attemptsLeftOpen' && Array.isArray(result)) {
+      this.#evidence.restarted();
       for (const attempt of result)
         if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
     }

@@ -25,7 +25,6 @@ export class Outbox {
   sealKeys: readonly SealKey[] = [];
   readonly #minFreeBytes: () => number;
   store: Store;
-  incarnationId = 0;
   #reader: SqliteDatabase.Database | null = null;
 
   private constructor(sinks: readonly ResultSink[], minFreeBytes: () => number) {
@@ -42,10 +41,6 @@ export class Outbox {
     minFreeBytes = () => 0,
   ): Promise<Outbox> {
     const outbox = new Outbox(sinks, minFreeBytes);
-    outbox.incarnationId = await outbox.store.beginIncarnation({
-      version: '0',
-      nowMs: 1,
-    });
     return outbox;
   }
 
@@ -88,7 +83,6 @@ export class Outbox {
     return {
       step: 'send',
       keyName: 'main',
-      incarnationId: this.incarnationId,
       nowMs: 2000,
       steadyMs: changes.nowMs ?? 2000,
       maxUnknownOutcomes: 1000,

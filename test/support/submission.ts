@@ -125,10 +125,6 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         untilMs,
       });
     }
-    const incarnationId = await store.beginIncarnation({
-      version: '0',
-      nowMs: clock.wallMs(),
-    });
     const wholesale = createWholesaleClient({
       baseUrl: sandbox.url,
       clock,
@@ -167,7 +163,6 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         keyValue: (name) => keys[name] ?? null,
       },
       {
-        incarnationId,
         concurrency: options.concurrency ?? 8,
         maxUnknownOutcomes: options.maxUnknownOutcomes ?? 5,
         graceMs: 500,

@@ -113,7 +113,7 @@ export class VirtualWorker {
     rechecks?: RecheckRule;
   }): Dispatcher {
     const { machine: clock, outbox, api } = this;
-    const { store, incarnationId } = outbox;
+    const { store } = outbox;
     const deps = attemptDeps(store, {
       render: ({ variant, plan }) => ({ method: 'POST', path: '/orders', body: variant ?? plan }),
       submit: ({ body }) => this.#called('submit', body, api.submit(body ?? '')),
@@ -134,7 +134,7 @@ export class VirtualWorker {
     const policy = { ...deps.policy, inFlightWindowMs: 120_000, placedDeadlineMs: 86_400_000 };
     return new Dispatcher(
       { ...deps, clock, logger, limits, gate, pauses, policy },
-      { incarnationId, graceMs: 10, ...options },
+      { graceMs: 10, ...options },
     );
   }
 

@@ -1,6 +1,7 @@
 import { keyFingerprint } from '../../core/order/reference.ts';
 import type { Operation } from '../../core/order/purchase.ts';
 import { columnOf, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
+import { accountKey } from '../../store/sqlite/meta.ts';
 import { OutboxSteps } from '../../store/sqlite/outbox.ts';
 
 /** An order that was delivered to a key of the account. */
@@ -11,7 +12,8 @@ export interface KnownOrder {
 }
 
 const isOfAccount = (fingerprint: string): string =>
-  `${fingerprint} IN (SELECT fingerprint FROM account_keys)`;
+  `'${accountKey}' || ${fingerprint} IN (SELECT name FROM meta)`;
+const hasAny = `EXISTS (SELECT 1 FROM meta WHERE name GLOB '${accountKey}*')`;
 
 /**
  * For the entry `e` and a key `:fingerprint`: null if a lookup with the key tells what became of
@@ -20,7 +22,7 @@ const isOfAccount = (fingerprint: string): string =>
  */
 export const otherSender = `(
   SELECT a.key_fingerprint IN (SELECT value_fingerprint FROM wholesale_keys WHERE value_fingerprint IS NOT NULL)
-      OR (EXISTS (SELECT 1 FROM account_keys) AND NOT ${isOfAccount(':fingerprint')})
+      OR (${hasAny} AND NOT ${isOfAccount(':fingerprint')})
   FROM attempts a
   WHERE a.entry_id = e.id AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit')
     AND a.key_fingerprint <> :fingerprint AND NOT (${isOfAccount('a.key_fingerprint')} AND ${isOfAccount(':fingerprint')}))`;
@@ -30,11 +32,11 @@ const findOtherSender = columnOf<{ id: number; fingerprint: string | null }, 0 |
 );
 const findProven = columnOf<[string], number>(`SELECT ${isOfAccount('?')}`);
 const prove = statementOf<[string], never>(
-  'INSERT INTO account_keys (fingerprint) VALUES (?) ON CONFLICT DO NOTHING',
+  `INSERT INTO meta (name, value) VALUES ('${accountKey}' || ?, '') ON CONFLICT DO NOTHING`,
 );
 const proveFirst = statementOf<[number], never>(
-  `INSERT INTO account_keys (fingerprint) SELECT key_fingerprint FROM attempts
-   WHERE id = ? AND key_fingerprint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM account_keys)`,
+  `INSERT INTO meta (name, value) SELECT '${accountKey}' || key_fingerprint, '' FROM attempts
+   WHERE id = ? AND key_fingerprint IS NOT NULL AND NOT ${hasAny}`,
 );
 // The last one that a lookup must show by now, not one of years ago. Else the very last one.
 const selectKnown = statementOf<{ operation: Operation; settledMs: number }, KnownOrder>(

@@ -50,7 +50,6 @@ export interface AttemptClaim {
   readonly keyName: string;
   /** The value of the key. Absent: nobody asks which account it is of. */
   readonly keyValue?: string;
-  readonly incarnationId: number;
   readonly nowMs: number;
   /**
    * The latest time that it may be now: nothing is sent whose deadline may have passed. Default:
@@ -105,9 +104,9 @@ export interface SetAside {
 const mostSetAside = 25;
 
 const insertAttempt = statementOf<Record<string, unknown>, never>(
-  `INSERT INTO attempts (entry_id, number, purpose, key_name, key_fingerprint, incarnation_id, opened_at_ms)
+  `INSERT INTO attempts (entry_id, number, purpose, key_name, key_fingerprint, opened_at_ms)
    VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = :entryId), :purpose, :keyName,
-           :fingerprint, :incarnationId, :nowMs)`,
+           :fingerprint, :nowMs)`,
 );
 const updateSending = statementOf<Record<string, unknown>, never>(
   `UPDATE entries SET state = 'sending', due_steady = :steadyMs, key_name = :keyName, last_sent_at_ms = :nowMs, updated_at_ms = :nowMs,
@@ -269,10 +268,10 @@ function claimEntry(
 ): OpenAttempt {
   const { database } = outbox;
   const { claim, fingerprint } = claiming;
-  const { keyName, incarnationId, nowMs, step, trials } = claim;
+  const { keyName, nowMs, step, trials } = claim;
   const isSend = step === 'send';
   const purpose = isSend ? 'submit' : 'lookup';
-  const opened = { entryId: row.id, purpose, keyName, fingerprint, incarnationId, nowMs };
+  const opened = { entryId: row.id, purpose, keyName, fingerprint, nowMs };
   const attemptId = Number(insertAttempt(database).run(opened).lastInsertRowid);
   const entry = entryOf(outbox, row);
   if (request !== null) startSending(database, row, request, claim);

@@ -1,6 +1,7 @@
 import { scopeFrom, type EntryScopes } from '../../core/order/scope.ts';
 import { recordAudit } from '../sqlite/audit.ts';
 import { columnOf, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { accountKey } from '../sqlite/meta.ts';
 import { OutboxSteps } from '../sqlite/outbox.ts';
 import type { Lane } from './lanes.ts';
 
@@ -86,9 +87,11 @@ const forgetAllEvidence = statementOf<[string], never>(
   'DELETE FROM scope_evidence WHERE scope = ?',
 );
 
-const forgetAccountKeys = statementOf<[], never>('DELETE FROM account_keys');
+const forgetAccountKeys = statementOf<[], never>(
+  `DELETE FROM meta WHERE name GLOB '${accountKey}*'`,
+);
 const proveNamedKey = statementOf<[string], never>(
-  `INSERT INTO account_keys (fingerprint) SELECT value_fingerprint FROM wholesale_keys
+  `INSERT INTO meta (name, value) SELECT '${accountKey}' || value_fingerprint, '' FROM wholesale_keys
    WHERE 'key:' || key_name = ? AND value_fingerprint IS NOT NULL`,
 );
 /**

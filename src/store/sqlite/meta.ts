@@ -9,6 +9,9 @@ const upsert = statementOf<[string, string], never>(
   'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
 );
 
+/** A name with this prefix and a fingerprint: that key is of the account from which this outbox buys. */
+export const accountKey = 'account_key:';
+
 /** A fact about the database itself; undefined where it was never written. */
 export function readMeta(database: Sqlite, name: string): string | undefined {
   return select(database).get(name)?.value;

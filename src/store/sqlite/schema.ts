@@ -10,8 +10,7 @@ const applicationId = 0x6f73796e;
 type Sqlite = SqliteDatabase.Database;
 
 /**
- * A file of SQL that makes a part of the schema. A database records its name and hash in the table
- * `schema_files`.
+ * A file of SQL that makes a part of the schema. A database records its name and hash in `meta`.
  */
 interface SchemaFile {
   /** For example `0001_outbox.sql` or `views/outbox.sql`. */
@@ -117,9 +116,13 @@ export function refuseOlder(database: Sqlite): void {
 /** The hash of each file that made the database, by its name. */
 function recordedFiles(database: Sqlite): ReadonlyMap<string, string> {
   const hasTable =
-    database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_files'").get() !== undefined;
+    database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get() !== undefined;
   if (!hasTable) throw foreign(database, 'it does not record which migrations made it');
-  const rows = database.prepare<[], SchemaFile>('SELECT name, sha256 FROM schema_files').all();
+  const rows = database
+    .prepare<[], SchemaFile>(
+      "SELECT substr(name, 8) AS name, value AS sha256 FROM meta WHERE name GLOB 'schema:*'",
+    )
+    .all();
   return new Map(rows.map(({ name, sha256 }) => [name, sha256]));
 }
 
@@ -153,7 +156,7 @@ export function migrate(database: Sqlite): void {
       database.exec(sql);
       database
         .prepare(
-          'INSERT INTO schema_files (name, sha256) VALUES (?, ?) ON CONFLICT DO UPDATE SET sha256 = excluded.sha256',
+          "INSERT INTO meta (name, value) VALUES ('schema:' || ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
         )
         .run(name, sha256);
     }

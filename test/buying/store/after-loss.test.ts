@@ -30,7 +30,6 @@ const act = (reference: string, order: EntryAction) =>
     reason: 'asked',
     nowMs: 3000,
     steadyMs: 0,
-    bootId: null,
     referenceExpiryMs: 86_400_000,
     lookupFamilies: ['gift_card'],
   });
@@ -163,7 +162,7 @@ it('in an older copy an entry in the state sending is looked up first, too', asy
   await box.accept([line(mayHaveMoved)], null, 1000);
   await box.opened();
   await box.store.operator.beginAfterLoss(loss);
-  const [open] = await stepsOf(box.store).openAttemptsOfOthers(999_999);
+  const [open] = await stepsOf(box.store).attemptsLeftOpen();
   expect(open?.entry).toMatchObject({ state: 'sending', askedAfterLoss: 0 });
 });
 

@@ -39,10 +39,6 @@ async function world(shape: Shape, policy: Partial<DecisionPolicy> = {}) {
   const path = join(folder, 'order-sync.db');
   const namespace = { instance: 'test', prefix: shape.prefix, secret: Buffer.alloc(32, 7) };
   const store = openStore({ path, init: 'if-missing', namespace, upstream: 'sandbox', sinks: [] });
-  const incarnationId = await store.beginIncarnation({
-    version: '0',
-    nowMs: Date.now(),
-  });
   const client = createWholesaleClient({ baseUrl, wire: shape.wire, clock: { wallMs: Date.now } });
   const deps = attemptDeps(store, {});
   const { clock, logger, random } = deps;
@@ -64,7 +60,7 @@ async function world(shape: Shape, policy: Partial<DecisionPolicy> = {}) {
         ...policy,
       },
     },
-    { incarnationId, graceMs: 1000, concurrency: 8, maxUnknownOutcomes: 8 },
+    { graceMs: 1000, concurrency: 8, maxUnknownOutcomes: 8 },
   );
   onTestFinished(async () => {
     await dispatcher.stop();

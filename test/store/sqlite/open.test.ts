@@ -27,7 +27,7 @@ function addMigration(database: SqliteDatabase.Database): void {
   const next = migrations().length + 1;
   const name = `${String(next).padStart(4, '0')}_later.sql`;
   database
-    .prepare('INSERT INTO schema_files (name, sha256) VALUES (?, ?)')
+    .prepare("INSERT INTO meta (name, value) VALUES ('schema:' || ?, ?)")
     .run(name, '0'.repeat(64));
   database.pragma(`user_version = ${next}`);
 }
@@ -57,7 +57,6 @@ describe('opening the outbox', () => {
   it('refuses another upstream once it has orders, and always another reference secret', async () => {
     await openStore({ ...options, upstream: 'sandbox' }).close();
     const store = openStore(options);
-    await store.beginIncarnation({ version: '0', nowMs: 1 });
     await store.intake.acceptBatch({ nowMs: 1, fileId: null, lines: [line({})], rejections: [] });
     await store.close();
     for (const upstream of ['sandbox', 'https://wholesale.example:444', 'http://wholesale.example'])
@@ -68,8 +67,8 @@ describe('opening the outbox', () => {
     await openStore({ ...options, upstream: 'https://wholesale.example/v1' }).close();
     await openStore(options).close();
     const database = new SqliteDatabase(options.path);
-    database.exec(`INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms, closed_at_ms, sent, outcome)
-      VALUES (1, 1, 'submit', 'main', (SELECT max(id) FROM incarnations), 1, 1, 1, 'accepted')`);
+    database.exec(`INSERT INTO attempts (entry_id, number, purpose, key_name, opened_at_ms, closed_at_ms, sent, outcome)
+      VALUES (1, 1, 'submit', 'main', 1, 1, 1, 'accepted')`);
     database.close();
     expect(() => openStore({ ...options, upstream: 'https://wholesale.example/v1' })).toThrow(
       expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }),

@@ -1,11 +1,6 @@
 -- See make-dump.ts.
 PRAGMA application_id = 1869838702;
 PRAGMA user_version = 1;
-CREATE TABLE schema_files (
-  name   TEXT PRIMARY KEY,
-  -- Of the text of the file, in hexadecimal.
-  sha256 TEXT NOT NULL CHECK (length(sha256) = 64)
-) STRICT, WITHOUT ROWID;
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -17,12 +12,6 @@ CREATE TABLE steady_time (
   ahead_ms   INTEGER NOT NULL,
   machine_ms REAL NOT NULL,
   boot_id    TEXT
-) STRICT;
-CREATE TABLE incarnations (
-  id            INTEGER PRIMARY KEY,
-  version       TEXT NOT NULL,
-  started_at_ms INTEGER NOT NULL,
-  stopped_at_ms INTEGER
 ) STRICT;
 CREATE TABLE files (
   number             INTEGER PRIMARY KEY,
@@ -287,7 +276,6 @@ CREATE TABLE attempts (
   key_name       TEXT NOT NULL,
   -- Of the value that the key had: what is open is looked up with a key of the same account.
   key_fingerprint TEXT,
-  incarnation_id INTEGER NOT NULL REFERENCES incarnations (id),
   opened_at_ms   INTEGER NOT NULL,
   closed_at_ms   INTEGER,
   sent           INTEGER CHECK (sent IN (0, 1)),
@@ -327,9 +315,6 @@ CREATE TABLE wholesale_keys (
   rate_limited_at_ms   INTEGER,
   -- Since when the API answers 429 again and again although the worker keeps within the limits of the key.
   used_elsewhere_since_ms INTEGER
-) STRICT, WITHOUT ROWID;
-CREATE TABLE account_keys (
-  fingerprint TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE pauses (
   scope       TEXT PRIMARY KEY,
@@ -417,20 +402,19 @@ CREATE TABLE hourly_statistics (
   n    INTEGER NOT NULL,
   PRIMARY KEY (name, hour, key)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO schema_files VALUES ('0001_outbox.sql', '563db67fe81c0394dc9d2c27711e1f7f7fa2eec61b7768eb4c712c639fdcb4d3');
-INSERT INTO schema_files VALUES ('views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
-INSERT INTO schema_files VALUES ('views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
-INSERT INTO schema_files VALUES ('views/outbox_attention.sql', '11a47e641fe920cd4e2e9badb66b0b5338de3e98a98540c1c361973603b8dcf1');
-INSERT INTO schema_files VALUES ('views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
-INSERT INTO schema_files VALUES ('views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'b99aed9037caee00ba0283dfc7561653');
+INSERT INTO meta VALUES ('database_id', '2719060dc952e668790384e5a1661d15');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'e8f39fcf0097202b4f3d04660dbe6f5b92ed19953f87a50b822b233ca92af8b3');
+INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
+INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
+INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '11a47e641fe920cd4e2e9badb66b0b5338de3e98a98540c1c361973603b8dcf1');
+INSERT INTO meta VALUES ('schema:views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
+INSERT INTO meta VALUES ('schema:views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
 INSERT INTO steady_time VALUES (1, 0, 0, 0, NULL);
-INSERT INTO incarnations VALUES (1, '0', 1, NULL);
 INSERT INTO requests VALUES (1, 'shop1', 'waiting', '{"customer":"waiting@shop.example"}', 1000, 1, 1000);
 INSERT INTO requests VALUES (2, 'shop1', 'unknown', '{"customer":"unknown@shop.example"}', 1000, 1, 1000);
 INSERT INTO requests VALUES (3, 'shop1', 'placed', '{"customer":"placed@shop.example"}', 1000, 2, 2500);
@@ -501,14 +485,14 @@ INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift
 INSERT INTO unit_endings VALUES ('1004', 4);
 INSERT INTO unit_endings VALUES ('1005', 5);
 INSERT INTO product_costs VALUES ('variant:steam-10', 0, 'USD', 10);
-INSERT INTO attempts VALUES (1, 1, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'out_of_stock', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (2, 2, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'dropped', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (3, 3, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (4, 4, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (5, 5, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (6, 6, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (7, 7, 1, 'submit', 'main', NULL, 1, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
-INSERT INTO attempts VALUES (8, 11, 1, 'submit', 'main', NULL, 1, 2000, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO attempts VALUES (1, 1, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'out_of_stock', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (2, 2, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'dropped', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (3, 3, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (4, 4, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (5, 5, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'accepted', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (6, 6, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (7, 7, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'invalid_variant', 200, NULL, '', 500);
+INSERT INTO attempts VALUES (8, 11, 1, 'submit', 'main', NULL, 2000, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO budget_slots VALUES (1, 'main', 'requests', 1, 1000);
 INSERT INTO budget_slots VALUES (2, 'main', 'orders', 1, 1000);
 INSERT INTO budget_slots VALUES (3, 'main', 'requests', 2, 1000);

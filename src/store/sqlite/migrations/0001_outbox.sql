@@ -8,16 +8,10 @@
 -- A CHECK of more than two values is written with OR: for IN, SQLite builds a temporary table of the values for each row
 -- that it checks, which was a fifth of what accepting an order line cost.
 
--- The SQL files that made this database: each migration that ran, and the views as they are now (`views/…`). The program
--- refuses a database in which a migration is recorded that it does not know, or with another text.
-CREATE TABLE schema_files (
-  name   TEXT PRIMARY KEY,
-  -- Of the text of the file, in hexadecimal.
-  sha256 TEXT NOT NULL CHECK (length(sha256) = 64)
-) STRICT, WITHOUT ROWID;
-
--- Facts about the database: its id, the upstream and the reference secret it belongs to, which lookup paths are proven, and
--- until when entries are looked up before they are sent.
+-- Facts about the database: its id, the upstream and the reference secret it belongs to, which lookup paths are proven, the keys
+-- of its account by their fingerprints (`account_key:…`), until when entries are looked up before they are sent, and the hash of
+-- each SQL file that made it (`schema:0001_outbox.sql`, `schema:views/…`). The program refuses a database that a migration made
+-- which it does not know, or with another text.
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -34,14 +28,6 @@ CREATE TABLE steady_time (
   boot_id    TEXT
 ) STRICT;
 INSERT INTO steady_time (id, steady_ms, ahead_ms, machine_ms) VALUES (1, 0, 0, 0);
-
--- One row for each run of the worker. An attempt that another run left open is recognised by it.
-CREATE TABLE incarnations (
-  id            INTEGER PRIMARY KEY,
-  version       TEXT NOT NULL,
-  started_at_ms INTEGER NOT NULL,
-  stopped_at_ms INTEGER
-) STRICT;
 
 -- Intake --------------------------------------------------------------------------------------------------------------
 
@@ -411,7 +397,6 @@ CREATE TABLE attempts (
   key_name       TEXT NOT NULL,
   -- Of the value that the key had: what is open is looked up with a key of the same account.
   key_fingerprint TEXT,
-  incarnation_id INTEGER NOT NULL REFERENCES incarnations (id),
   opened_at_ms   INTEGER NOT NULL,
   closed_at_ms   INTEGER,
   sent           INTEGER CHECK (sent IN (0, 1)),
@@ -473,11 +458,6 @@ CREATE TABLE wholesale_keys (
   rate_limited_at_ms   INTEGER,
   -- Since when the API answers 429 again and again although the worker keeps within the limits of the key.
   used_elsewhere_since_ms INTEGER
-) STRICT, WITHOUT ROWID;
-
--- The keys that are known to be of the account from which this outbox buys, by their fingerprint.
-CREATE TABLE account_keys (
-  fingerprint TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
 -- Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it.

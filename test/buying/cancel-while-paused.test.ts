@@ -1,5 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
+import { SystemClock } from '../../src/ops/system-clock.ts';
 import { startSubmission } from '../support/submission.ts';
 
 it('a cancel of unknown outcome in a paused family is looked up with a back-off', async () => {
@@ -21,17 +22,18 @@ it('a cancel of unknown outcome in a paused family is looked up with a back-off'
   const who = { actor: 'cli:anna', reason: 'stocktaking', nowMs: Date.now() };
   await worker.store.operator.pauseScope({ ...who, scope: 'family:esim' });
   await worker.dispatcher.pausesChanged();
+  const clock = new SystemClock();
   const database = new SqliteDatabase(worker.databasePath, { readonly: true });
   onTestFinished(() => void database.close());
-  const next = database.prepare<[], { nextStep: string; inMs: number; lookups: number }>(
-    `SELECT next_step AS nextStep, due_steady + (SELECT ahead_ms FROM steady_time) - unixepoch('subsec') * 1000 AS inMs,
+  const next = database.prepare<[number], { nextStep: string; inMs: number; lookups: number }>(
+    `SELECT next_step AS nextStep, due_steady - ? AS inMs,
        (SELECT count(*) FROM attempts a WHERE a.entry_id = e.id AND purpose = 'lookup') AS lookups
      FROM entries e WHERE operation = 'esim_cancel'`,
   );
   const isDelayed = (): boolean => {
-    const { nextStep, inMs = 0, lookups = 0 } = next.get() ?? {};
+    const { nextStep, inMs = 0, lookups = 0 } = next.get(clock.steadyMs()) ?? {};
     return nextStep === 'lookup' && inMs > 1000 && lookups > 0;
   };
-  await worker.until(() => isDelayed() || (next.get()?.lookups ?? 0) >= 50);
+  await worker.until(() => isDelayed() || (next.get(clock.steadyMs())?.lookups ?? 0) >= 50);
   expect(isDelayed()).toBe(true);
 });

@@ -41,6 +41,8 @@ it('an order that came in before that time is looked up first, however late it i
   expect(await stepsOf(box.store).openAttempt(box.claim({ nowMs: late }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: late });
   expect(looked.entry).toMatchObject({ askedAfterLoss: 0, outcomeUnknown: true });
+  box.setTime(6000);
+  await box.store.writeTime();
   await box.accept([line({ orderId: 'new', variant: 'other' })], null, 6000);
   const sent = await box.opened({ nowMs: late + 2 });
   expect(sent.entry).toMatchObject({ askedAfterLoss: null, outcomeUnknown: false });

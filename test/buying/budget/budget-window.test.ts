@@ -58,7 +58,9 @@ describe('a slot of a limit', () => {
             settleUntil(now);
             // Wait for the next answer or the next free slot, as the gate does.
             while (window.free(now) === 0) {
-              now = Math.min(window.freeAtMs(now), open[0] ?? Number.POSITIVE_INFINITY);
+              const next = Math.min(window.freeAtMs(now), open[0] ?? Number.POSITIVE_INFINITY);
+              expect(next).toBeGreaterThan(now);
+              now = next;
               settleUntil(now);
             }
             window.take(now);

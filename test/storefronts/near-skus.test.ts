@@ -13,6 +13,8 @@ const wooLine = (sku: unknown, minute = 0, id = 727, changes: object = {}) =>
   wooOrder({ id, line_items: [line(sku, changes)] }, minute);
 const steam =
   '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 }, NEW: { type: gift_card_order, variant: new-1 } }';
+const mapOf = (sku: string): string =>
+  `${JSON.stringify(sku)}: { type: gift_card_order, variant: new-1 }`;
 const withoutSteam = '{ NEW: { type: gift_card_order, variant: new-1 } }';
 
 async function acknowledge({ outbox }: Shops): Promise<void> {
@@ -35,6 +37,17 @@ describe('a line of a shop that ignores other products', () => {
     'ЅТЕАМ-20',
     "'STEAM-20",
     'steam&#8211;20',
+    'STEAM-20\t',
+    '\r\nSTEAM-20',
+    'STEAM\u200B-20',
+    '\uFEFFSTEAM-20',
+    'STEAM-20\u202F',
+    '\u200ESTEAM-20',
+    'STE\u00ADAM-20',
+    'SΤEAΜ-20',
+    'ＳＴＥＡＭ－２０',
+    '="STEAM-20"',
+    '"STEAM-20"',
   ])('is bought where its SKU is written as %j', async (sku) => {
     const shops = await startShops();
     expect((await shops.woo(wooLine(sku))).json).toMatchObject({ accepted: 1, flagged: 0 });
@@ -47,6 +60,57 @@ describe('a line of a shop that ignores other products', () => {
     });
     expect(shops.bought()).toEqual(['315 2 x steam-usd-20 pending', '11 1 x steam-usd-20 pending']);
   });
+
+  it.each([
+    ['A&B-10', 'A&amp;B-10'],
+    ['A&B-10', 'A&#038;B-10'],
+    ['A&B-10', 'A&amp;amp;B-10'],
+    ['A&amp;B-10', 'A&B-10'],
+    ['CAFÉ-20', 'CAFE\u0301-20'],
+    ['194512345678', '194512345678.0'],
+    ['8499', 8499],
+    ['0027001', "'0027001"],
+    ['STEAM-20-1', 'STEAM-20-1'],
+  ])('is bought where the map has %j, and the shop writes %j', async (mapped, sku) => {
+    const shops = await startShops();
+    shops.mapSkus(`{ STEAM-20: { type: gift_card_order, variant: other }, ${mapOf(mapped)} }`);
+    expect((await shops.woo(wooLine(sku))).json).toMatchObject({ accepted: 1, flagged: 0 });
+    expect(shops.bought()).toEqual(['315 2 x new-1 pending']);
+  });
+
+  it.each([
+    ['NINTENDO-20', 'NINTEND0-20'],
+    ['NINTENDO-20', 'NlNTENDO-20'],
+    ['0027001', '27001'],
+    ['194512345678', '1,94512E+11'],
+  ])('needs attention where the map has %j, and the shop writes %j', async (mapped, sku) => {
+    const shops = await startShops();
+    shops.mapSkus(`{ ${mapOf(mapped)} }`);
+    expect((await shops.woo(wooLine(sku))).json).toMatchObject({ accepted: 0, flagged: 1 });
+    // The shop corrects it.
+    expect((await shops.woo(wooLine(mapped, 1))).json).toMatchObject({ accepted: 1 });
+    expect([shops.bought(), shops.flagged()]).toEqual([['315 2 x new-1 pending'], []]);
+  });
+
+  it.each(['STEAM_20', 'STEAM 20', 'STEAM.(20)', 'STEAM-20-1-1', 'SETAM-20', 'STEAM/20'])(
+    'needs attention where its SKU is %j, and the line beside it is bought',
+    async (sku) => {
+      const shops = await startShops();
+      await shops.woo(wooOrder({ line_items: [line('STEAM-20', { id: 314 }), line(sku)] }));
+      expect(shops.flagged()).toEqual(['315 unknown_sku']);
+      expect(shops.bought()).toEqual(['314 2 x steam-usd-20 pending']);
+      // It is bought once the map has it.
+      await shops.storefronts.followMaps();
+      shops.mapSkus(
+        `{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 }, ${mapOf(sku)} }`,
+      );
+      await shops.storefronts.followMaps();
+      expect([shops.bought(), shops.flagged()]).toEqual([
+        ['314 2 x steam-usd-20 pending', '315 2 x new-1 pending'],
+        [],
+      ]);
+    },
+  );
 
   it.each([
     [
@@ -78,6 +142,13 @@ describe('a line of a shop that ignores other products', () => {
     'MAR-20',
     '194512345678',
     '',
+    'STEAM-20-3PACK',
+    'STEAMDECK-20',
+    'MAY-01',
+    'TSHIRT-20-M',
+    'STEAM-25',
+    'STEAM-20-EUR',
+    'RIOT-20',
   ])('makes no row where its SKU is %j', async (sku) => {
     const shops = await startShops();
     expect((await shops.woo(wooLine(sku))).json).toMatchObject({ accepted: 0, flagged: 0 });
@@ -162,6 +233,17 @@ describe('a SKU that left the map', () => {
       '315 pending',
       '316 held',
     ]);
+  });
+
+  it('is not bought when its order was cancelled before the map was right again', async () => {
+    const shops = await startShops();
+    await shops.storefronts.followMaps();
+    shops.mapSkus(withoutSteam);
+    await shops.woo(wooLine('STEAM-20'));
+    await shops.woo({ ...wooLine('STEAM-20', 1), status: 'cancelled' });
+    shops.mapSkus(steam);
+    await shops.storefronts.followMaps();
+    expect([shops.bought(), shops.flagged()]).toEqual([[], []]);
   });
 
   it('is remembered across a restart', async () => {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { FakeApi } from '../support/fake-api/fake-api.ts';
+import { FakeApi } from '../support/fake-api.ts';
 import { Installation, type InstallationOptions } from '../support/worker-process.ts';
 import { runHere } from './installation.ts';
 
@@ -38,6 +38,5 @@ export async function apiFor(
   options: InstallationOptions = {},
 ): Promise<{ api: FakeApi; place: Installation }> {
   const api = await FakeApi.open();
-  onTestFinished(() => api.close());
   return { api, place: await installed({ ...options, api: api.url }) };
 }

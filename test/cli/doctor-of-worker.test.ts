@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refusal } from '../support/fake-api/answers.ts';
+import { refusal } from '../support/fake-api.ts';
 import { order } from '../support/worker-process.ts';
 import { apiFor, cli, doctor } from './doctor-checks.ts';
 
@@ -28,7 +28,7 @@ describe('order-sync doctor and a worker', () => {
     await worker.end('SIGTERM');
     api.catalogue = refusal(404, 'not_found');
     expect((await doctor(place)).of('key:main').status).toBe('pass');
-    expect(api.log.count(({ kind }) => kind === 'products')).toBe(0);
+    expect(api.count(({ kind }) => kind === 'products')).toBe(0);
   });
 
   it('asks a running worker, which has the budget', async () => {
@@ -39,7 +39,7 @@ describe('order-sync doctor and a worker', () => {
     expect(code).toBe(0);
     expect(of('key:main').status).toBe('pass');
     expect(of('worker').message).toMatch(/^runs, at 127\.0\.0\.1:\d+$/);
-    expect(api.log.count(({ kind }) => kind === 'lookup')).toBe(1);
+    expect(api.count(({ kind }) => kind === 'lookup')).toBe(1);
     await worker.end('SIGTERM');
   });
 });

@@ -6,8 +6,14 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import SqliteDatabase from 'better-sqlite3';
-import { page, refusal, type Answer } from '../support/fake-api/answers.ts';
-import { answersLookups, FakeApi, type LookupAnswer } from '../support/fake-api/fake-api.ts';
+import {
+  type Answer,
+  answersLookups,
+  FakeApi,
+  type LookupAnswer,
+  page,
+  refusal,
+} from '../support/fake-api.ts';
 import { Installation } from '../support/worker-process.ts';
 import { send, StubWooCommerce, woo } from '../storefronts/read-back/stub-shop.ts';
 import { certificates } from '../wholesale/transport/certificates.ts';
@@ -44,8 +50,8 @@ describe('order-sync doctor', () => {
     ]);
     expect(code).toBe(0);
     // An absence alone proves nothing: any path that the API does not have is answered so.
-    expect(api.log.all.map(({ kind }) => kind)).toEqual(['lookup', 'products']);
-    expect(api.ledger.orders).toEqual([]);
+    expect(api.calls.map(({ kind }) => kind)).toEqual(['lookup', 'products']);
+    expect(api.orders).toEqual([]);
     expect(contentOf(place)).toEqual(before);
   });
 
@@ -148,7 +154,7 @@ describe('order-sync doctor', () => {
       message: 'none',
       nowMs: 1,
     });
-    const before = api.log.all.length;
+    const before = api.calls.length;
     const { healthy, of } = await doctor(place);
     expect(healthy).toBe(true);
     expect(of('family:gift_card')).toMatchObject({
@@ -162,7 +168,7 @@ describe('order-sync doctor', () => {
       'add balance at the supplier, then `queue resume balance:USD`',
     );
     // The lookup and the catalogue of the check of the key.
-    expect(api.log.all.length - before).toBe(2);
+    expect(api.calls.length - before).toBe(2);
   });
 
   it('names the key that the API denies, and the next step', async () => {
@@ -349,7 +355,6 @@ describe('order-sync doctor', () => {
 
   it('does not call the API before there is a database, and says how to make one', async () => {
     const api = await FakeApi.open();
-    onTestFinished(() => api.close());
     const place = await Installation.open({ api: api.url });
     onTestFinished(() => place.close());
     const { code, of } = await doctor(place);
@@ -359,19 +364,18 @@ describe('order-sync doctor', () => {
       next: expect.stringContaining('order-sync init'),
     });
     expect(of('api').status).toBe('warn');
-    expect(api.log.all).toEqual([]);
+    expect(api.calls).toEqual([]);
   });
 
   it('does not call the API while calls of a lost outbox may still be on their way', async () => {
     const api = await FakeApi.open();
-    onTestFinished(() => api.close());
     const place = await Installation.open({ api: api.url });
     onTestFinished(() => place.close());
     await cli(place, 'init', '--after-loss');
     const { code, of } = await doctor(place);
     expect([code, of('key:main').status]).toEqual([0, 'warn']);
     expect(of('key:main').message).toContain('nothing is called for');
-    expect(api.log.all).toEqual([]);
+    expect(api.calls).toEqual([]);
   });
 
   it('finds a database of another secret or another upstream, and a damaged one', async () => {

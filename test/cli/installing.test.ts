@@ -9,8 +9,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { defaultKey, FakeApi } from '../support/fake-api/fake-api.ts';
+import { describe, expect, it } from 'vitest';
+import { defaultKey, FakeApi } from '../support/fake-api.ts';
 import { migrations } from '../../src/store/sqlite/schema.ts';
 import { installation, knownInstallation, nowMs, runHere, sandboxConfig } from './installation.ts';
 import { fillOutbox, line as acceptedLine, openOutbox } from './sample-outbox.ts';
@@ -206,7 +206,6 @@ admin: { listen: 127.0.0.1:0 }
 describe('the address of the API', () => {
   async function placeWithApi() {
     const api = await FakeApi.open();
-    onTestFinished(() => api.close());
     const place = installation((folder) => productionAt(folder, `${api.url}/v1`));
     writeFileSync(join(place.folder, 'key'), defaultKey, { mode: 0o600 });
     const name = (address: string) =>
@@ -225,10 +224,10 @@ describe('the address of the API', () => {
     name(api.url);
     expect((await place.run('check-config')).code).toBe(0);
     expect(await place.run('init')).toMatchObject({ code: 0, stderr: '' });
-    const asked = api.log.all.length;
+    const asked = api.calls.length;
     // It is known now.
     expect((await place.run('init')).code).toBe(0);
-    expect(api.log.all).toHaveLength(asked);
+    expect(api.calls).toHaveLength(asked);
     await fillOutbox(place, [], api.url);
     name('https://api.example.com');
     const refusals = [await place.run('init'), await place.run('check-config')];

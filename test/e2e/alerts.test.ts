@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { refuses } from '../support/fake-api/behaviours.ts';
-import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
+import { refuses } from '../support/fake-api.ts';
+import { WorkerWithFakeApi } from '../support/worker-with-fake-api.ts';
 import { Receiver, takes } from '../support/receiver.ts';
 
 it('a worker posts an alert about a paid line that was refused, none again after a restart, and with the link of now', {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { delivers, refuses } from '../support/fake-api/behaviours.ts';
-import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
+import { delivers, refuses } from '../support/fake-api.ts';
+import { WorkerWithFakeApi } from '../support/worker-with-fake-api.ts';
 import { projectRoot } from '../support/worker-process.ts';
 
 const hasPrometheus =

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { FakeApi, type FakeApiOptions } from '../../support/fake-api/fake-api.ts';
-import { shortWindow, timeScale } from '../../support/fake-api/worker-with-fake-api.ts';
+import { FakeApi, type FakeApiOptions } from '../../support/fake-api.ts';
+import { shortWindow, timeScale } from '../../support/worker-with-fake-api.ts';
 import { Receiver, takes } from '../../support/receiver.ts';
 import {
   Installation,
@@ -58,7 +58,6 @@ export async function startSpoilt(
 
 export async function openApi(options: FakeApiOptions = {}): Promise<FakeApi> {
   const api = await FakeApi.open({ limits: shortWindow, ...options });
-  onTestFinished(() => api.close());
   return api;
 }
 

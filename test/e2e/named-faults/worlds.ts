@@ -5,15 +5,15 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { page } from '../../support/fake-api/answers.ts';
 import {
   answersWith,
   complete,
   echoes,
+  page,
   refuses,
   saysNothing,
   sellsAndShows,
-} from '../../support/fake-api/behaviours.ts';
+} from '../../support/fake-api.ts';
 import { answers, cutsOff, hangs, Receiver } from '../../support/receiver.ts';
 import { SmallDisk } from '../../support/small-disk.ts';
 import { Installation } from '../../support/worker-process.ts';
@@ -707,7 +707,7 @@ const mapping: SpoiltWorld = {
   start: async () => {
     const behaviour = sellsAndShows((sold) => ({
       ...complete(sold),
-      codes: [{ code: `C-${sold.number}`, other_part: sold.number }],
+      codes: [{ code: `C-${sold.number}`, other_part: `part-of-${sold.number}` }],
     }));
     const api = await openApi({ variants: { card: { behaviour } } });
     const spoilt = await startSpoilt({ api: api.url });

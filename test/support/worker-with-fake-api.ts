@@ -2,18 +2,18 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { runHere } from '../../cli/installation.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { runHere } from '../cli/installation.ts';
 import {
   Installation,
   projectRoot,
   type InstallationOptions,
   type WorkerProcess,
-} from '../worker-process.ts';
+} from './worker-process.ts';
 import { FakeApi, type FakeApiOptions } from './fake-api.ts';
 
 /** One line of an order. */
-interface AskedLine {
+export interface AskedLine {
   readonly variant?: string;
   readonly plan?: string;
   readonly quantity?: number;
@@ -62,22 +62,19 @@ export class WorkerWithFakeApi {
   static async open(
     apiOptions: FakeApiOptions,
     options: InstallationOptions = {},
-    { clockOffsetMs }: { readonly clockOffsetMs?: number } = {},
+    { clockOffsetMs, basePath = '' }: { clockOffsetMs?: number; basePath?: string } = {},
   ): Promise<WorkerWithFakeApi> {
     const { windowMs, requests, orders } = shortWindow;
     const api = await FakeApi.open({ limits: shortWindow, ...apiOptions });
     const installation = await Installation.open({
-      api: api.url,
+      api: api.url + basePath,
       limits: { window_ms: windowMs, requests, orders, transit_ms: 20 },
       timeoutMs: 1500,
       timeScale,
       ...options,
       submit: { in_flight_window_ms: 500, ...options.submit },
     });
-    onTestFinished(async () => {
-      await installation.close();
-      await api.close();
-    });
+    onTestFinished(() => installation.close());
     const worker = installation.start(
       clockOffsetMs === undefined ? [] : steppedClock(installation, clockOffsetMs),
     );
@@ -200,7 +197,7 @@ export class WorkerWithFakeApi {
         'SELECT purpose, outcome, count(*) AS n FROM attempt_log GROUP BY purpose, outcome',
       ),
       pauses: await this.pauses(),
-      calls: this.api.log.all.length,
+      calls: this.api.calls.length,
       stderr: this.worker.stderr,
     });
     return `it did not come true in ${timeoutMs} ms: ${found}`;

@@ -56,15 +56,14 @@ export class WorkerFolder {
     renameSync(draft, join(this.#options.folder, 'inbox', name));
   }
 
-  start(nodeOptions: readonly string[] = []): ChildProcess {
-    return spawn(
-      process.execPath,
-      [...nodeOptions, 'bin/order-sync.js', 'run', '--config', this.configFile],
-      {
-        cwd: projectRoot,
-        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      },
-    );
+  /** `wrapper`: a command that runs it, such as strace. */
+  start(nodeOptions: readonly string[] = [], wrapper: readonly string[] = []): ChildProcess {
+    const own = [...nodeOptions, 'bin/order-sync.js', 'run', '--config', this.configFile];
+    const [command = '', ...args] = [...wrapper, process.execPath, ...own];
+    return spawn(command, args, {
+      cwd: projectRoot,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
   }
 }
 

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import {
   orderHeadSchema,
@@ -11,7 +14,7 @@ import {
   resultEntryStates,
 } from '../../src/core/result/result-document.ts';
 import { operations } from '../../src/core/order/purchase.ts';
-import { type ProblemCode, problemKinds } from '../../src/intake/http/problem.ts';
+import { problemKinds } from '../../src/intake/http/problem.ts';
 
 /** One order, as it is posted and as it is written in an order file. */
 export const orderSchema = orderHeadSchema
@@ -148,176 +151,34 @@ const acknowledgementsSchema = z
   .strictObject({ orders: z.array(acknowledgementSchema) })
   .meta({ id: 'Acknowledgements' });
 
-const named = {
-  Order: orderSchema,
-  Batch: batchSchema,
-  Acknowledgement: acknowledgementSchema,
-  Acknowledgements: acknowledgementsSchema,
-  Result: resultSchema,
-  Problem: problemSchema,
-};
-
-const exampleOrder = {
-  source: 'shop1',
-  order_id: '1001',
-  currency: 'USD',
-  lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 2 }],
-};
-
-const uri = (id: string): string => `#/components/schemas/${id}`;
-const ref = (name: keyof typeof named) => ({ $ref: uri(name) });
-const json = (...names: (keyof typeof named)[]) => {
-  const [first] = names;
-  const schema = names.length === 1 && first !== undefined ? ref(first) : { oneOf: names.map(ref) };
-  return { 'application/json': { schema } };
-};
-
-/** The refusals of one route by status; one status may have several codes. */
-function refusals(codes: readonly ProblemCode[]): Record<string, object> {
-  const byStatus = Map.groupBy(codes, (code) => problemKinds[code].status);
+/** The named schemas of the document: of the orders that are checked, and of the answers. */
+export function documentSchemas(): Record<string, unknown> {
+  const registry = z.registry<{ id: string }>();
+  const named = {
+    Order: orderSchema,
+    Batch: batchSchema,
+    Acknowledgement: acknowledgementSchema,
+    Acknowledgements: acknowledgementsSchema,
+    Result: resultSchema,
+    Problem: problemSchema,
+  };
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const uri = (id: string): string => `#/components/schemas/${id}`;
+  const { schemas } = z.toJSONSchema(registry, { uri, io: 'input', unrepresentable: 'any' });
   return Object.fromEntries(
-    [...byStatus].map(([status, meant]) => [
-      String(status),
-      {
-        description: meant.map((code) => `\`${code}\`: ${problemKinds[code].title}.`).join(' '),
-        content: { 'application/problem+json': { schema: ref('Problem') } },
-        ...(status === 429 || status === 503
-          ? {
-              headers: {
-                'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
-              },
-            }
-          : {}),
-      },
+    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _own, ...schema }]) => [
+      id,
+      schema,
     ]),
   );
 }
 
-const ofAllRoutes = [
-  'unauthorized',
-  'source_not_allowed',
-  'rate_limited',
-  'internal',
-  'unavailable',
-] as const;
-
-const orderParameters = ['source', 'order_id'].map((name) => ({
-  name,
-  in: 'path',
-  required: true,
-  schema: { type: 'string' },
-}));
-
-const paths = {
-  '/v1/orders': {
-    post: {
-      operationId: 'postOrders',
-      summary: 'Post one or more orders',
-      description:
-        'The request is accepted whole or not at all. The answer is sent when it is on disk; the orders are bought after that. The same request sent again buys nothing and is answered with the same references.',
-      security: [{ token: [] }, { standardWebhooks: [] }],
-      requestBody: {
-        required: true,
-        content: {
-          'application/json': {
-            schema: {
-              oneOf: [
-                ref('Order'),
-                ref('Batch'),
-                { type: 'array', items: ref('Order'), minItems: 1 },
-              ],
-            },
-            example: exampleOrder,
-          },
-        },
-      },
-      responses: {
-        '200': {
-          description: 'Every order was accepted before with the same content.',
-          content: json('Acknowledgement', 'Acknowledgements'),
-        },
-        '202': {
-          description: 'Accepted and on disk.',
-          content: json('Acknowledgement', 'Acknowledgements'),
-        },
-        ...refusals([
-          'invalid_json',
-          'incomplete',
-          ...ofAllRoutes,
-          'conflict',
-          'too_large',
-          'unsupported_media_type',
-          'invalid_order',
-          'overloaded',
-        ]),
-      },
-    },
-  },
-  '/v1/orders/{source}/{order_id}': {
-    parameters: orderParameters,
-    get: {
-      operationId: 'getOrder',
-      summary: 'Read the state of an order',
-      description: 'The result document, with everything that was delivered. It requires a token.',
-      security: [{ token: [] }],
-      responses: {
-        '200': { description: 'The result.', content: json('Result') },
-        ...refusals([...ofAllRoutes, 'not_found']),
-      },
-    },
-    delete: {
-      operationId: 'cancelOrder',
-      summary: 'Cancel an order that was never sent',
-      description:
-        'All of its lines are cancelled, or none when a line was already sent. Repeating it changes nothing. It requires a token.',
-      security: [{ token: [] }],
-      responses: {
-        '200': {
-          description: 'Cancelled: nothing of it was or will be bought.',
-          content: json('Result'),
-        },
-        ...refusals([...ofAllRoutes, 'not_found', 'already_sent']),
-      },
-    },
-  },
-};
-
-/**
- * What `src/intake/http/openapi.yaml` must say, made from the schemas that check the orders; the
- * worker puts its version in.
- */
-export function openApiDocument(): object {
-  const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { uri, io: 'input', unrepresentable: 'any' });
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: 'order-sync',
-      version: '0',
-      description:
-        'Orders of a shop, bought exactly once. An acknowledgement means that the order is on disk.',
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
-    servers: [{ url: '/' }],
-    paths,
-    components: {
-      securitySchemes: {
-        token: { type: 'http', scheme: 'bearer' },
-        standardWebhooks: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'webhook-signature',
-          description:
-            'Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over the raw body, or the same as svix-id and so on.',
-        },
-      },
-      schemas: Object.fromEntries(
-        Object.entries(schemas).map(([id, { $schema: _dialect, $id: _own, ...schema }]) => [
-          id,
-          schema,
-        ]),
-      ),
-    },
-  };
-}
+/** `src/intake/http/openapi.yaml`. */
+export const documented = z
+  .looseObject({
+    paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+    components: z.object({ schemas: z.record(z.string(), z.unknown()) }).loose(),
+  })
+  .parse(
+    parse(readFileSync(join(import.meta.dirname, '../../src/intake/http/openapi.yaml'), 'utf8')),
+  );

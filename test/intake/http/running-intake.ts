@@ -7,12 +7,12 @@ import { WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
 import { StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { openApiDocument } from '../../support/intake-openapi.ts';
+import { documented } from '../../support/intake-openapi.ts';
 import { OpenApiDocument } from '../../support/openapi-document.ts';
 import { Outbox } from '../../support/outbox.ts';
 import { boundToken, limits, olderWhsec, token, whsec } from './running-intake-config.ts';
 
-const document = new OpenApiDocument(openApiDocument());
+const document = new OpenApiDocument(documented);
 
 export interface IntakeChanges {
   readonly limits?: Partial<WebhookSettings['limits']>;

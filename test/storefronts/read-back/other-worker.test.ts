@@ -1,14 +1,13 @@
 import { expect, it } from 'vitest';
 import type { Installation } from '../../support/worker-process.ts';
-import { WritableWooCommerce } from '../write-back/writable-woocommerce.ts';
 import { oneCard } from './running-read-back.ts';
 import { boughtBy, commandLine, deliver, installationFor } from './shop-worker.ts';
-import { send } from './stub-shop.ts';
+import { StubWooCommerce, send } from './stub-shop.ts';
 
 const isWritten = (line: { msg: string }): boolean =>
   line.msg === 'wrote the result into the order of the shop';
 
-async function installed(stub: WritableWooCommerce): Promise<Installation> {
+async function installed(stub: StubWooCommerce): Promise<Installation> {
   const installation = await installationFor(stub);
   installation.configure((config) => {
     Object.assign(config.intake.webhook.woocommerce[0], {
@@ -29,7 +28,7 @@ const waitFor = async (
   await expect.poll(() => installation.query(query), { timeout: 60_000 }).toEqual([{ state }]);
 };
 /** Somebody pays for an order of one card. */
-const pay = (stub: WritableWooCommerce, id: string): Record<string, unknown> => {
+const pay = (stub: StubWooCommerce, id: string): Record<string, unknown> => {
   const paid = new Date(Date.now() + 1000).toISOString().slice(0, 19);
   return stub.shown(
     stub.put({ id, modifiedMs: Date.now(), body: { ...oneCard(`${id}1`), date_paid_gmt: paid } }),
@@ -42,7 +41,7 @@ const flagIn = (installation: Installation): { id: string; message: string } | u
   )[0];
 
 it('of two workers on one shop, the second buys and mails nothing until an operator has decided', async () => {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   const [first, second] = [await installed(stub), await installed(stub)];
   const old = first.start();
   await old.started();
@@ -79,7 +78,7 @@ it('of two workers on one shop, the second buys and mails nothing until an opera
 });
 
 it('a worker buys nothing before it has looked at the newest orders of its shop, and tells why', async () => {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   const installation = await installed(stub);
   let isDown = true;
   stub.misbehave = (_, response) => isDown && send(response, 500, '');
@@ -99,7 +98,7 @@ it('a worker buys nothing before it has looked at the newest orders of its shop,
 });
 
 it('a worker buys from a shop whose list of orders always fails, once it has asked for fewer and fewer of them', async () => {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   const installation = await installed(stub);
   stub.misbehave = (call, response) => isLook(call) && send(response, 500, '');
   const worker = installation.start();

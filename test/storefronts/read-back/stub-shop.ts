@@ -1,8 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { WooCommerceKeys } from '../../support/shops/woocommerce-keys.ts';
-import { type StubOrder, withNumericIds } from '../../support/shops/shop-order.ts';
+import {
+  listIn,
+  type Reply,
+  type StubOrder,
+  withNumericIds,
+} from '../../support/shops/shop-order.ts';
+import { ShopifyOrders } from '../../support/shops/shopify-orders.ts';
+import { WooCommerceOrders } from '../../support/shops/woocommerce-orders.ts';
 
 /**
  * Handles a call in place of the stub. Returns true when it did, or when the call must stay
@@ -24,6 +32,18 @@ export interface ShopCallSeen {
   readonly number: number;
 }
 
+/**
+ * What happens to a call. `refuse`: answered with this, not processed. `lost`: the connection ends
+ * before the shop has processed it. `unanswered`: it ends after that. `silent`: it stays open after
+ * that, and no answer comes. `late`: it ends at once, and the shop processes the call so many ms
+ * later.
+ */
+export type Fault =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'refuse'; readonly reply: Reply }
+  | { readonly kind: 'lost' | 'unanswered' | 'silent' }
+  | { readonly kind: 'late'; readonly ms: number };
+
 interface Sent {
   readonly encoding?: string;
   readonly bytes: Uint8Array | string;
@@ -38,6 +58,9 @@ export abstract class StubShop {
   readonly orders: StubOrder[] = [];
   /** Set by a test to cause faults. */
   misbehave: Misbehaviour = () => false;
+  /** Set by a test to say what becomes of a call; a write may be processed all the same. */
+  faultOf: (call: ShopCallSeen) => Fault = () => ({ kind: 'none' });
+  readonly #late = new Set<Promise<void>>();
   /** Whether the shop fails at an answer with this body. */
   spoil: (call: ShopCallSeen, body: string) => boolean = () => false;
   /** Set by a test to change the bytes of the answers. */
@@ -58,6 +81,7 @@ export abstract class StubShop {
       throw new Error('the stub listens on a port');
     this.url = `http://127.0.0.1:${address.port}`;
     onTestFinished(async () => {
+      await this.settled();
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
@@ -80,6 +104,11 @@ export abstract class StubShop {
       this.#onCall = resolve;
       await promise;
     }
+  }
+
+  /** Resolves when everything that was late has been processed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#late);
   }
 
   /** Paths and queries of all calls. */
@@ -111,8 +140,23 @@ export abstract class StubShop {
       this.spoil(call, text) ? null : (this.encode?.(text) ?? { bytes: text }),
     );
     if (await this.misbehave(call, response)) return;
-    this.answer(call, response);
+    const fault = this.faultOf(call);
+    const isProcessed = ['none', 'unanswered', 'silent'].includes(fault.kind);
+    const written = isProcessed ? this.write(call) : null;
+    const reply = fault.kind === 'refuse' ? fault.reply : written;
+    if (fault.kind === 'silent') return;
+    if (fault.kind === 'none' && reply === null) return this.answer(call, response);
+    if (reply !== null && fault.kind !== 'unanswered')
+      return void send(response, reply.status, reply.body, { ...reply.headers });
+    response.destroy();
+    if (fault.kind !== 'late') return;
+    const late = delay(fault.ms).then(() => void this.write(call));
+    this.#late.add(late);
+    void late.then(() => this.#late.delete(late));
   }
+
+  /** Writes into an order, and what it answers; null: the call writes nothing. */
+  protected abstract write(call: ShopCallSeen): Reply | null;
 
   protected abstract answer(call: ShopCallSeen, response: ServerResponse): void;
 
@@ -187,12 +231,29 @@ export class StubWooCommerce extends StubShop {
   permission: 'read' | 'read_write' = 'read_write';
   /** Whether it mails notes to customers. */
   mailsNotes = true;
+  readonly shop = new WooCommerceOrders(
+    this.orders,
+    () => Date.now(),
+    (order) => this.shown(order),
+  );
   readonly #keys = new WooCommerceKeys(woo);
 
   /** People of the shop change its lines, and the shop calculates the total anew. */
   editLines(order: StubOrder, lines: readonly unknown[], nowMs: number): void {
     order.body['line_items'] = lines;
     if (!this.keepsPosts) order.modifiedMs = nowMs;
+  }
+
+  protected write({ method, url, body }: ShopCallSeen): Reply | null {
+    const [, orderId, notes] =
+      /^\/wp-json\/wc\/v3\/orders\/(\d+)(\/notes)?$/.exec(url.pathname) ?? [];
+    const isWrite = orderId !== undefined && (notes !== undefined || method !== 'GET');
+    const isAllowed = this.permission === 'read_write' || method !== 'PUT';
+    return isWrite && isAllowed ? this.shop.answer({ method, path: url.pathname, body }) : null;
+  }
+
+  order(id: string): StubOrder {
+    return this.shop.order(id);
   }
 
   protected answer(call: ShopCallSeen, response: ServerResponse): void {
@@ -333,8 +394,6 @@ const only = (order: Record<string, unknown>, fields: string | null): Record<str
 
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 
-const listIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value : []);
-
 function refundedOf({ refunds }: StubOrder, lineId: unknown): number {
   const items = refunds.flatMap((refund) => listIn(refund['refund_line_items']));
   return items.reduce(
@@ -359,7 +418,15 @@ export class StubShopify extends StubShop {
   granted = 0;
   scopes = ['read_orders'];
   callLimit = '1/40';
+  readonly shop = new ShopifyOrders(this.orders, () => Date.now());
   #cursors = new Map<string, { afterMs: number; afterId: string }>();
+
+  protected write(call: ShopCallSeen): Reply | null {
+    if (call.url.pathname !== '/admin/api/2026-10/graphql.json') return null;
+    return this.tokens.has(String(call.headers['x-shopify-access-token']))
+      ? this.shop.answer(call)
+      : { status: 401, body: { errors: 'Invalid token' } };
+  }
 
   protected answer(call: ShopCallSeen, response: ServerResponse): void {
     const { url, headers, method } = call;

@@ -1,7 +1,7 @@
+import { StubWooCommerce } from '../read-back/stub-shop.ts';
 import { describe, expect, it } from 'vitest';
 import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
 import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
-import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, WrittenShop, writtenWooShop } from './written-shop.ts';
 
 const card = (quantity: number) => ({
@@ -18,7 +18,7 @@ async function shopWith(
   changes: Partial<WooCommerceWriteBack> = {},
   body: object = {},
 ) {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   const shown = wooBody('1', { line_items: [card(quantity)], total: '40.00', ...body });
   const order = stub.put({ id: '7', modifiedMs: minutesAgo(30), body: shown });
   const written = await WrittenShop.open(
@@ -190,7 +190,7 @@ describe('an order that is refunded while it is completed', () => {
 
   it('is refunded again when the refund came between the read and the status', async () => {
     const { stub, written, order } = await shopWith(1, {}, { total: '20.00' });
-    stub.answers.faultOf = ({ method, body }) => {
+    stub.faultOf = ({ method, body }) => {
       if (method === 'PUT' && body.includes('"status":"completed"'))
         order.refunds = [refundOf('9', 1)];
       return { kind: 'none' };

@@ -1,8 +1,8 @@
+import { StubWooCommerce } from '../read-back/stub-shop.ts';
 import { describe, expect, it } from 'vitest';
 import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
 import { redeliver } from '../../support/redeliver.ts';
 import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
-import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, WrittenShop, writtenWooShop } from './written-shop.ts';
 
 const card = (id: string, quantity = 1) => ({
@@ -20,7 +20,7 @@ async function shopWith(
   changes: Partial<WooCommerceWriteBack> = {},
   totalMs?: number,
 ) {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   const body = wooBody('1', { line_items: items, total: '40.00' });
   const order = stub.put({ id: '7', modifiedMs: minutesAgo(30), body });
   const written = await WrittenShop.open(
@@ -71,14 +71,14 @@ describe('an order whose lines are delivered one by one', () => {
   it('gets each code in one mail only when the shop posts the first note late', async () => {
     const { stub, written, mails, codes } = await shopWith([card('100'), card('101')], {}, 300);
     let posts = 0;
-    stub.answers.faultOf = ({ method }) =>
+    stub.faultOf = ({ method }) =>
       method === 'POST' && (posts += 1) === 1 ? { kind: 'late', ms: 250 } : { kind: 'none' };
     await written.buy((lineId) => (lineId === '100' ? 'fulfilled' : null));
     await written.start();
     await written.untilLogged('a result could not be delivered', 1);
     await written.buy();
     await written.told();
-    await stub.answers.settled();
+    await stub.settled();
     expect(timesIn(mails(), codes())).toEqual([1, 1]);
   });
 
@@ -164,7 +164,7 @@ describe('a note that the shop refuses', () => {
     'with %s does not keep the order from its fields and its status, and is in the attention list',
     async (_, body, why) => {
       const { stub, written, order } = await shopWith([card('100')]);
-      stub.answers.faultOf = ({ method }) =>
+      stub.faultOf = ({ method }) =>
         method === 'POST' ? { kind: 'refuse', reply: { status: 400, body } } : { kind: 'none' };
       await written.buy();
       await written.told();
@@ -183,7 +183,7 @@ describe('a worker that was killed', () => {
   it('lets a note wait only if its post had begun', async () => {
     const { stub, written, mails } = await shopWith([card('100')], {}, 60_000);
     // Before the post: the shop has been told which note comes.
-    stub.answers.faultOf = ({ method, number }) => {
+    stub.faultOf = ({ method, number }) => {
       if (method !== 'PUT' || number > 2) return { kind: 'none' };
       written.kill();
       return { kind: 'unanswered' };
@@ -196,7 +196,7 @@ describe('a worker that was killed', () => {
   it('posts a note again that the shop never got, once it cannot appear any more', async () => {
     const { stub, written, mails } = await shopWith([card('100')], {}, 300);
     let posts = 0;
-    stub.answers.faultOf = ({ method }) => {
+    stub.faultOf = ({ method }) => {
       if (method !== 'POST' || (posts += 1) > 1) return { kind: 'none' };
       written.kill();
       return { kind: 'lost' };

@@ -7,8 +7,7 @@ import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Installation, order as fileOrder, projectRoot } from '../../support/worker-process.ts';
 import { minutesAgo, oneCard } from '../read-back/running-read-back.ts';
 import { deliver, installationFor } from '../read-back/shop-worker.ts';
-import { woo } from '../read-back/stub-shop.ts';
-import { WritableWooCommerce } from './writable-woocommerce.ts';
+import { StubWooCommerce, woo } from '../read-back/stub-shop.ts';
 
 /** A YAML block of the walk-through in the documentation, the first one that has this text. */
 function documented(text: string): string {
@@ -25,7 +24,7 @@ const isWritten = (line: { msg: string }): boolean =>
   line.msg === 'wrote the result into the order of the shop';
 
 it('brings a new user from a shop to the first code in an order, as the walk-through says', async () => {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   const installation = await Installation.open();
   onTestFinished(() => installation.close());
   const { folder, sandbox } = installation;
@@ -71,7 +70,7 @@ it('brings a new user from a shop to the first code in an order, as the walk-thr
 });
 
 it('is added by a reload, delays no purchase while the shop is silent, and writes each result once after kills', async () => {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   const installation = await installationFor(stub);
   let worker = installation.start();
   await worker.started();
@@ -85,7 +84,7 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
   const posted = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let kills = 0;
   let isLate = false;
-  stub.answers.faultOf = ({ method }) => {
+  stub.faultOf = ({ method }) => {
     if (method !== 'POST' || kills === 2) return { kind: 'none' };
     posted[kills]?.resolve();
     if (kills === 0 || isLate) return { kind: 'lost' };
@@ -111,7 +110,7 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
   const due =
     "SELECT 1 FROM deliveries WHERE sink = 'woocommerce:main' AND done_version < due_version";
   await expect.poll(() => installation.query(due), { timeout: 120_000 }).toEqual([]);
-  await stub.answers.settled();
+  await stub.settled();
   expect(order.body['status']).toBe('completed');
   expect([stub.shop.notesOf('7').length, stub.shop.mails.map(({ kind }) => kind)]).toEqual([
     1,
@@ -122,7 +121,7 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
 });
 
 it('writes at once what the shop refused, when a reload brings another key', async () => {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   stub.shop.permission = 'read';
   const installation = await installationFor(stub, {}, { timeScale: 1 });
   installation.configure((config) => {

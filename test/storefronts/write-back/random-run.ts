@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { markersIn } from '../../../src/storefronts/woocommerce/order-fields.ts';
 import { minutesAgo, shopifyBody, wooBody } from '../read-back/running-read-back.ts';
-import type { ShopCallSeen } from '../read-back/stub-shop.ts';
+import {
+  type Fault,
+  type ShopCallSeen,
+  StubShopify,
+  StubWooCommerce,
+} from '../read-back/stub-shop.ts';
 import type { StubOrder } from '../../support/shops/shop-order.ts';
-import type { Fault } from './writable-shop.ts';
-import { WritableShopify } from './writable-shopify.ts';
-import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { type End, WrittenShop, writtenShopifyShop, writtenWooShop } from './written-shop.ts';
 import { redeliver } from '../../support/redeliver.ts';
 
@@ -40,7 +42,7 @@ export interface RandomOrder {
 const deadlineMs = 600;
 const mostFaults = 6;
 
-export type RandomStub = WritableWooCommerce | WritableShopify;
+export type RandomStub = StubWooCommerce | StubShopify;
 
 /**
  * One shop with some orders, whose results are written while calls fail, the worker is killed, and
@@ -85,13 +87,13 @@ export class RandomRun {
         };
       });
       const body =
-        this.stub instanceof WritableShopify ? shopifyBody('1') : wooBody('1', { total: '40.00' });
+        this.stub instanceof StubShopify ? shopifyBody('1') : wooBody('1', { total: '40.00' });
       const put = this.stub.put({
         id: order.id,
         modifiedMs: minutesAgo(30),
         body: { ...body, line_items: items },
       });
-      if (this.stub instanceof WritableShopify) {
+      if (this.stub instanceof StubShopify) {
         this.stub.shop.fulfilFrom(
           order.id,
           order.lines.map(({ id, quantity }) => ({ lineId: id, quantity })),
@@ -106,7 +108,7 @@ export class RandomRun {
     // A person asks for it once more, as after a restored backup.
     if (this.chance(0.3)) await redeliver(this.written.store, {}, Date.now());
     await this.#toldAll();
-    await this.stub.answers.settled();
+    await this.stub.settled();
   }
 
   /**
@@ -127,12 +129,12 @@ export class RandomRun {
     this.deliverCodes = this.pick('off', 'note', 'meta', 'meta');
     const deliverCodes = this.deliverCodes;
     if (this.chance(0.5)) {
-      const stub = await new WritableWooCommerce().open();
+      const stub = await new StubWooCommerce().open();
       const options = { deliverCodes, lineMeta: this.chance(0.3) };
       this.written = await WrittenShop.open(writtenWooShop(stub.url, options, deadlineMs), stub);
       this.stub = stub;
     } else {
-      const stub = await new WritableShopify().open();
+      const stub = await new StubShopify().open();
       if (deliverCodes === 'note') this.deliverCodes = 'meta';
       const options = {
         deliverCodes: deliverCodes === 'off' ? ('off' as const) : ('meta' as const),
@@ -143,7 +145,7 @@ export class RandomRun {
       );
       this.stub = stub;
     }
-    this.stub.answers.faultOf = (call) => {
+    this.stub.faultOf = (call) => {
       const fault = this.#faultOf(call);
       this.hasLateFulfilment ||= fault.kind === 'late' && call.body.includes('mutation Fulfil');
       return fault;
@@ -190,7 +192,7 @@ export class RandomRun {
     this.#killsLeft = 2;
     await this.written.told();
     // What the shop still processes would be mixed up with what people do next.
-    await this.stub.answers.settled();
+    await this.stub.settled();
   }
 
   #faultOf({ method }: ShopCallSeen): Fault {
@@ -233,15 +235,15 @@ export class RandomRun {
     const [line] = order.lines;
     if (line === undefined) throw new Error('an order has a line');
     if (order.edit === 'cancelled') {
-      if (this.stub instanceof WritableShopify) body['cancelled_at'] = new Date().toISOString();
+      if (this.stub instanceof StubShopify) body['cancelled_at'] = new Date().toISOString();
       else body['status'] = 'cancelled';
     } else if (order.edit === 'completed') {
-      if (this.stub instanceof WritableWooCommerce) body['status'] = 'completed';
+      if (this.stub instanceof StubWooCommerce) body['status'] = 'completed';
       else this.#fulfilAsPerson(order, line);
     } else if (order.edit === 'raised') {
       const item = items.find(({ id }) => id === line.id);
       if (item !== undefined) item['quantity'] = line.quantity + 1;
-      if (this.stub instanceof WritableShopify) this.stub.shop.raise(order.id, line.id);
+      if (this.stub instanceof StubShopify) this.stub.shop.raise(order.id, line.id);
     } else
       items.push({ id: `${order.id}99`, sku: 'BOOK', quantity: 1, meta_data: [], properties: [] });
   }
@@ -253,7 +255,7 @@ export class RandomRun {
   }
 
   #fulfilAsPerson(order: RandomOrder, line: RandomLine): void {
-    if (!(this.stub instanceof WritableShopify)) return;
+    if (!(this.stub instanceof StubShopify)) return;
     const [one] = this.stub.shop.fulfilmentOrders.filter(({ orderId }) => orderId === order.id);
     const item = one?.lines.find(({ lineId }) => lineId === line.id);
     if (item === undefined || item.remaining === 0) return;
@@ -287,7 +289,7 @@ export class RandomRun {
     assert.deepEqual(open, []);
     const shown = this.#shown(order.id);
     const fields =
-      stub instanceof WritableShopify
+      stub instanceof StubShopify
         ? [...(stub.shop.metafields.get(order.id) ?? [])]
         : stub.shop.notesOf(order.id);
     const text = JSON.stringify([shown.body, fields]);
@@ -308,12 +310,12 @@ export class RandomRun {
       if (this.deliverCodes === 'off' || line.end !== 'fulfilled')
         assert.ok(!text.includes(codeOf(line.id)), 'shows what it must not');
     }
-    if (stub instanceof WritableShopify) this.#checkFulfilled(stub, order, isGiven);
+    if (stub instanceof StubShopify) this.#checkFulfilled(stub, order, isGiven);
     else this.#checkWooCommerce(stub, order, isGiven);
   }
 
   #checkFulfilled(
-    stub: WritableShopify,
+    stub: StubShopify,
     order: RandomOrder,
     isGiven: (line: RandomLine) => boolean,
   ): void {
@@ -337,7 +339,7 @@ export class RandomRun {
   }
 
   #checkWooCommerce(
-    stub: WritableWooCommerce,
+    stub: StubWooCommerce,
     order: RandomOrder,
     isGiven: (line: RandomLine) => boolean,
   ): void {

@@ -1,7 +1,7 @@
+import { StubShopify } from '../read-back/stub-shop.ts';
 import { describe, expect, it } from 'vitest';
 import type { ShopifyWriteBack } from '../../../src/storefronts/shopify/settings.ts';
 import { minutesAgo, shopifyBody } from '../read-back/running-read-back.ts';
-import { WritableShopify } from './writable-shopify.ts';
 import { codeOf, type End, WrittenShop, writtenShopifyShop } from './written-shop.ts';
 import { redeliver } from '../../support/redeliver.ts';
 
@@ -17,7 +17,7 @@ async function shopWith(
   items: readonly ReturnType<typeof item>[],
   changes: Partial<ShopifyWriteBack> = {},
 ) {
-  const stub = await new WritableShopify().open();
+  const stub = await new StubShopify().open();
   const order = stub.put({
     id: '7',
     modifiedMs: minutesAgo(30),
@@ -48,7 +48,7 @@ const codesOf = (written: WrittenShop, lineId: string, count: number): readonly 
 };
 const failures = (written: WrittenShop): readonly unknown[] =>
   written.logged('a result could not be delivered').map(({ err }) => err);
-const mutations = (stub: WritableShopify): readonly string[] =>
+const mutations = (stub: StubShopify): readonly string[] =>
   stub.calls.flatMap(({ body }) => /mutation (\w+)/.exec(body)?.[1] ?? []);
 
 describe('a result in an order of Shopify', () => {
@@ -248,13 +248,13 @@ describe('a shop of Shopify that does not answer as it should', () => {
     ] as const) {
       const { stub, written } = await shopWith([item('71', 2)]);
       let faults = 0;
-      stub.answers.faultOf = ({ body }) => {
+      stub.faultOf = ({ body }) => {
         if (!body.includes('mutation') || faults >= 3) return { kind: 'none' };
         faults += 1;
         return fault;
       };
       await told(written);
-      await stub.answers.settled();
+      await stub.settled();
       expect([fault.kind, stub.shop.fulfilled('71'), stub.shop.tags.get('7')]).toEqual([
         fault.kind,
         2,
@@ -280,7 +280,7 @@ describe('a shop of Shopify that does not answer as it should', () => {
 
     const taken = await shopWith([item('71', 1)]);
     let fulfils = 0;
-    taken.stub.answers.faultOf = ({ body }) => {
+    taken.stub.faultOf = ({ body }) => {
       const [line] = taken.stub.shop.fulfilmentOrders[0]?.lines ?? [];
       // A person fulfils it between reading and writing.
       if (body.includes('mutation Fulfil') && line !== undefined) {
@@ -300,7 +300,7 @@ describe('a shop of Shopify that does not answer as it should', () => {
 
 describe('many orders of Shopify', () => {
   async function shopWithMany(count: number) {
-    const stub = await new WritableShopify().open();
+    const stub = await new StubShopify().open();
     const written = await WrittenShop.open(
       writtenShopifyShop(stub.url, { notifyCustomer: true }),
       stub,
@@ -346,7 +346,7 @@ describe('many orders of Shopify', () => {
       const { stub, written, lineIds, notified } = await shopWithMany(24);
       const middle = Promise.withResolvers<void>();
       let [fulfils, isEnding] = [0, false];
-      stub.answers.faultOf = ({ body }) => {
+      stub.faultOf = ({ body }) => {
         if (body.includes('mutation Fulfil')) fulfils += 1;
         if (fulfils === 12 && !isEnding) {
           isEnding = true;
@@ -360,7 +360,7 @@ describe('many orders of Shopify', () => {
       await middle.promise;
       if (end === 'stop') await written.stop();
       expect(stub.shop.fulfilments.length).toBeLessThan(lineIds.length);
-      stub.answers.faultOf = () => ({ kind: 'none' });
+      stub.faultOf = () => ({ kind: 'none' });
       await written.told();
       expect(notified().map((all) => all.map((one) => one.notified))).toEqual(
         lineIds.map(() => [true]),

@@ -1,8 +1,8 @@
+import { StubWooCommerce } from '../read-back/stub-shop.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
 import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
-import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, type End, WrittenShop, writtenWooShop } from './written-shop.ts';
 import { redeliver } from '../../support/redeliver.ts';
 
@@ -21,11 +21,11 @@ async function shopWith(
   changes: Partial<WooCommerceWriteBack> = {},
   totalMs?: number,
 ): Promise<{
-  stub: WritableWooCommerce;
+  stub: StubWooCommerce;
   written: WrittenShop;
-  order: ReturnType<WritableWooCommerce['put']>;
+  order: ReturnType<StubWooCommerce['put']>;
 }> {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   const order = stub.put({
     id: '7',
     modifiedMs: minutesAgo(30),
@@ -56,7 +56,7 @@ function forgetPosts(written: WrittenShop): void {
   database.close();
 }
 
-const written7 = (stub: WritableWooCommerce) =>
+const written7 = (stub: StubWooCommerce) =>
   stub.calls
     .filter(({ method }) => method !== 'GET')
     .map(({ method, url }) => `${method} ${url.pathname.slice(21)}`);
@@ -294,13 +294,13 @@ describe('a shop that does not answer as it should', () => {
     ] as const) {
       const { stub, written } = await shopWith([card('71')], { deliverCodes: 'note' }, 150);
       const faulty = new Set<number>();
-      stub.answers.faultOf = ({ method, number }) => {
+      stub.faultOf = ({ method, number }) => {
         if (method !== 'POST' || faulty.size >= 2) return { kind: 'none' };
         faulty.add(number);
         return fault;
       };
       await told(written);
-      await stub.answers.settled();
+      await stub.settled();
       expect([fault.kind, stub.shop.notesOf('7').length, stub.shop.mails.length]).toEqual([
         fault.kind,
         1,
@@ -343,7 +343,7 @@ describe('a shop that does not answer as it should', () => {
 
   it('is not called by anybody while it wants no calls, and told that its key may not write', async () => {
     const { stub, written } = await shopWith([card('71')]);
-    stub.answers.faultOf = () => ({
+    stub.faultOf = () => ({
       kind: 'refuse',
       reply: { status: 429, body: {}, headers: { 'retry-after': '120' } },
     });

@@ -1,8 +1,8 @@
+import { StubWooCommerce } from '../storefronts/read-back/stub-shop.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { minutesAgo, oneCard } from '../storefronts/read-back/running-read-back.ts';
 import { deliver, installationFor } from '../storefronts/read-back/shop-worker.ts';
-import { WritableWooCommerce } from '../storefronts/write-back/writable-woocommerce.ts';
 
 const setting = (name: string, otherwise: number): number =>
   Number(process.env[`SHOP_MAILS_${name}`] ?? otherwise);
@@ -19,7 +19,7 @@ const timeScale = setting('TIME_SCALE', 0.002);
 const callsAtOnce = 4;
 
 it('mails each code of many paid orders once, five calls an order, and a kill delays no more notes than were under way', async () => {
-  const stub = await new WritableWooCommerce().open();
+  const stub = await new StubWooCommerce().open();
   stub.misbehave = async () => {
     await delay(answerMs);
     return false;

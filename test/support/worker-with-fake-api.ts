@@ -45,6 +45,24 @@ function steppedClock(installation: Installation, offsetMs: number): readonly st
   return ['/usr/bin/env', `CLOCK_OFFSET_FILE=${file}`, `NODE_OPTIONS=--import=${module}`];
 }
 
+/** An NDJSON file of orders of one line each, named `<name>-<number>`. */
+export function ordersOf(name: string, count: number, line: AskedLine): string {
+  const { variant, plan, quantity = 1, currency = 'USD', fallback, partial, notAfter } = line;
+  const product =
+    plan === undefined ? { type: 'gift_card_order', variant } : { type: 'esim_order', plan };
+  const orders = Array.from({ length: count }, (_, index) =>
+    JSON.stringify({
+      source: 'shop',
+      order_id: `${name}-${index + 1}`,
+      currency,
+      rules: { fallback_currency: fallback, partial: partial || undefined },
+      not_after: notAfter,
+      lines: [{ line_id: '1', ...product, quantity }],
+    }),
+  );
+  return `${orders.join('\n')}\n`;
+}
+
 /** A worker process, and an API that a test can make sick. */
 export class WorkerWithFakeApi {
   readonly api: FakeApi;
@@ -92,25 +110,8 @@ export class WorkerWithFakeApi {
 
   /** Hands over orders of one line each, named `<name>-<number>`. */
   order(name: string, count: number, line: AskedLine): void {
-    const { variant, plan, quantity = 1, currency = 'USD', fallback, partial, notAfter } = line;
-    const product =
-      plan === undefined ? { type: 'gift_card_order', variant } : { type: 'esim_order', plan };
-    const rules = {
-      ...(fallback === undefined ? {} : { fallback_currency: fallback }),
-      ...(partial ? { partial } : {}),
-    };
-    const text = Array.from({ length: count }, (_, index) =>
-      JSON.stringify({
-        source: 'shop',
-        order_id: `${name}-${index + 1}`,
-        currency,
-        rules,
-        ...(notAfter === undefined ? {} : { not_after: notAfter }),
-        lines: [{ line_id: '1', ...product, quantity }],
-      }),
-    );
     this.#files += 1;
-    this.installation.drop(`${this.#files}-${name}.ndjson`, `${text.join('\n')}\n`);
+    this.installation.drop(`${this.#files}-${name}.ndjson`, ordersOf(name, count, line));
   }
 
   /** Buys one order of this product, which proves the connector of its family. */

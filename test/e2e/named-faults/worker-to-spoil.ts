@@ -1,6 +1,11 @@
 import { onTestFinished } from 'vitest';
 import { FakeApi, type FakeApiOptions } from '../../support/fake-api.ts';
-import { shortWindow, timeScale } from '../../support/worker-with-fake-api.ts';
+import {
+  type AskedLine,
+  ordersOf,
+  shortWindow,
+  timeScale,
+} from '../../support/worker-with-fake-api.ts';
 import { Receiver, takes } from '../../support/receiver.ts';
 import {
   Installation,
@@ -73,30 +78,7 @@ export async function untilState(
     await new Promise((resolve) => void setTimeout(resolve, 50));
 }
 
-interface AskedLine {
-  readonly variant?: string;
-  readonly plan?: string;
-  readonly quantity?: number;
-  readonly currency?: string;
-  readonly notAfter?: string;
-}
-
 /** Hands over orders of one line each, named `<name>-<number>`. */
-export function order(
-  place: Installation,
-  name: string,
-  { currency = 'USD', notAfter, ...line }: AskedLine,
-  count = 1,
-) {
-  const type = line.plan === undefined ? 'gift_card_order' : 'esim_order';
-  const text = Array.from({ length: count }, (_, index) =>
-    JSON.stringify({
-      source: 'shop',
-      order_id: `${name}-${index + 1}`,
-      currency,
-      ...(notAfter === undefined ? {} : { not_after: notAfter }),
-      lines: [{ line_id: '1', type, quantity: 1, ...line }],
-    }),
-  );
-  place.drop(`${name}.ndjson`, `${text.join('\n')}\n`);
+export function order(place: Installation, name: string, line: AskedLine, count = 1): void {
+  place.drop(`${name}.ndjson`, ordersOf(name, count, line));
 }

@@ -12,7 +12,7 @@ const long = [
   'test/deploy/containers.test.ts',
   'test/**/*kill.test.ts',
   'test/**/*{of,by}-worker.test.ts',
-  'test/storefronts/read-back/{source,unread,worker}.test.ts',
+  'test/storefronts/read-back/{other-worker,source,unread,worker}.test.ts',
   'test/storefronts/real-shop/*.test.ts',
   'sandbox/test/crash.test.ts',
   'test/cli/sandbox*.test.ts',

@@ -142,13 +142,17 @@ function expected(meaning: Meaning, moment: Moment): [readonly string[], readonl
 
 type Case = readonly [string, string, Moment, Platform, Changes | null, Meaning];
 const allMoments: readonly Moment[] = ['before', 'pending', 'waiting', 'sent', 'delivered'];
+/** CI runs every status at every moment; else the first one of each meaning, the others at two. */
+const isFull = process.env['ALL_STATUSES'] !== undefined;
 const casesOf = (
   platform: Platform,
   statuses: readonly [string, Changes, Meaning][],
 ): readonly Case[] => [
-  ...statuses.flatMap(([name, changes, meaning]) =>
-    allMoments.map((moment): Case => [platform.source, name, moment, platform, changes, meaning]),
-  ),
+  ...statuses.flatMap(([name, changes, meaning], index) => {
+    const isFirst = statuses.findIndex((one) => one[2] === meaning) === index;
+    const played = allMoments.slice(0, isFull || isFirst ? undefined : 2);
+    return played.map((at): Case => [platform.source, name, at, platform, changes, meaning]);
+  }),
   ...allMoments.map(
     (moment): Case => [platform.source, 'deleted', moment, platform, null, 'deleted'],
   ),

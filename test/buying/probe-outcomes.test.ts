@@ -84,7 +84,8 @@ describe('a paused scope', () => {
 
   it('is probed again later when the API still denies it, also after a restart', async () => {
     const { pauses, due, store, clock } = await pausedAccount();
-    const before = clock.steadyMs();
+    // A stored time is a whole number.
+    const before = Math.floor(clock.steadyMs());
     await pauses.judgeProbe(due, {
       outcome: withoutAnswer('api_disabled', true, ''),
       verdict: 'closed',

@@ -23,7 +23,6 @@ const portCalls = [
   'store.pauses.postponeProbe',
   'store.buying.lookups.prove',
   'store.buying.budget.recordBackOff',
-  'store.buying.restartInFlightWindows',
   'store.buying.budget.restoreBackOffs',
   'store.buying.budget.restoreSlots',
   'store.operator.resumeScope',

@@ -40,6 +40,15 @@ describe('an id that the shop gave to another sale', () => {
     expect(shops.flagged()).toEqual(['315 refunded_in_storefront']);
   });
 
+  it('is flagged also after a state whose time was ahead of its receipt', async () => {
+    const shops = await startShops();
+    const ahead = new Date(Date.now() + 7_200_000).toISOString().slice(0, 19);
+    await shops.woo(known({ date_modified_gmt: ahead }));
+    await deliverAll(shops);
+    await shops.woo(other());
+    expect([states(shops), shops.flagged()]).toEqual([['315 fulfilled'], ['null id_given_again']]);
+  });
+
   it('stays flagged when a state of the known sale comes late', async () => {
     const shops = await startShops();
     await shops.woo(known({}, 5));

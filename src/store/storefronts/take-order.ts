@@ -94,7 +94,10 @@ export function takeOrder(outbox: Outbox, delivered: StorefrontOrder): Storefron
   const { database } = outbox;
   const found = findSeenState(database, delivered);
   const isLate =
-    found !== null && found.state !== 'deleted' && delivered.modifiedMs < found.modifiedMs;
+    found !== null &&
+    found.state !== 'deleted' &&
+    delivered.modifiedMs < found.modifiedMs &&
+    !isInDoubt(delivered, found);
   const isOther = !isLate && isOtherSale(found?.saleKey, delivered.saleKey);
   // Its lines may have the ids of the known ones, too, and so their references.
   if (isOther && knownLinesOf(database, delivered).length > 0)

@@ -39,9 +39,9 @@ export const csvResultFolder = 'files';
 
 /**
  * A file is moved to the archive after its rows are in the outbox: until then it is not found
- * there.
+ * there. It is looked for again after these times, in ms.
  */
-const triesToFind = 3;
+const looksAgainMs = [500, 2000, 4000];
 /** A large file must not delay orders: of the time, at most a quarter is spent on it. */
 const pausePerWork = 3;
 
@@ -77,19 +77,27 @@ export class CsvSink implements FileSink {
           await draft.writeFile(value, 'utf8');
         }
       });
-    await readOriginal(due, write).catch((error: unknown) => {
-      if (!hasCode(error, 'NOT_FOUND') && !hasCode(error, 'NOT_ALLOWED')) throw error;
-      throw new DeliveryError(error.message, {
-        reason: error.code,
-        refusesResult: true,
-        cause: error,
-      });
-    });
+    for (const waitMs of [...looksAgainMs, null]) {
+      try {
+        return await readOriginal(due, write);
+      } catch (error) {
+        const isAbsent = hasCode(error, 'NOT_FOUND');
+        if (!isAbsent && !hasCode(error, 'NOT_ALLOWED')) throw error;
+        if (!isAbsent || waitMs === null)
+          throw new DeliveryError(error.message, {
+            reason: error.code,
+            refusesResult: true,
+            cause: error,
+          });
+        await this.#deps.clock.sleep(waitMs, signal);
+        signal.throwIfAborted();
+      }
+    }
   }
 
   retryDelayMs(failures: number, error: unknown): number | null {
     const { reason } = failureOf(error);
-    const isLost = reason === 'NOT_ALLOWED' || (reason === 'NOT_FOUND' && failures >= triesToFind);
+    const isLost = reason === 'NOT_ALLOWED' || reason === 'NOT_FOUND';
     return isLost ? null : retryDelayMs(failures - 1);
   }
 

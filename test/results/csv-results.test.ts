@@ -81,7 +81,7 @@ it('is written when the last row of its file has ended, and not before', async (
   );
 });
 
-it('is given up where its file was changed; one that is not found is looked for three times', async () => {
+it('is given up where its file was changed; one that is not found is looked for again three times', async () => {
   const changed = await withFile(() =>
     Promise.reject(new OrderSyncError('NOT_ALLOWED', 'another file')),
   );
@@ -89,13 +89,29 @@ it('is given up where its file was changed; one that is not found is looked for 
   changed.loop.notify();
   await expect.poll(changed.delivery).toMatchObject({ tries: 1, last_error: 'another file' });
   expect(changed.attention()).toEqual([{ id: 'delivery:-1:csv', reason: 'result_given_up' }]);
-  const gone = await withFile(() => Promise.reject(new OrderSyncError('NOT_FOUND', 'gone')));
+  let looks = 0;
+  const gone = await withFile(() => {
+    looks += 1;
+    return Promise.reject(new OrderSyncError('NOT_FOUND', 'gone'));
+  });
   await gone.buy();
   gone.loop.notify();
-  await expect.poll(gone.delivery).toMatchObject({ tries: 1 });
-  expect(gone.attention()).toEqual([]);
+  await expect.poll(() => looks, { timeout: 5000 }).toBe(3);
+  expect([gone.attention(), gone.delivery()]).toMatchObject([[], { tries: 0 }]);
   await expect.poll(gone.attention, { timeout: 10_000 }).toHaveLength(1);
-  expect(gone.delivery()).toMatchObject({ tries: 3 });
+  expect(looks).toBe(4);
+});
+
+it('is no failure while its file is not in the archive yet', async () => {
+  let looks = 0;
+  const late = await withFile(async (_, use) => {
+    looks += 1;
+    if (looks === 1) throw new OrderSyncError('NOT_FOUND', 'it is being moved');
+    await use(original());
+  });
+  await late.buy();
+  late.loop.notify();
+  await expect.poll(late.delivery, { timeout: 5000 }).toMatchObject({ tries: 0, done_version: 2 });
 });
 
 it('pauses at the first failure of the folder, and is written when that is repaired', async () => {

@@ -74,12 +74,9 @@ const makeDue = statementOf<[number, string], never>(
    SELECT -number, '${csvSinkName}', 1, ? FROM files WHERE id = ? AND delimiter IS NOT NULL ON CONFLICT DO NOTHING`,
 );
 
-/** The file is moved into the archive after this was recorded; it is not looked for before, in ms. */
-const moveMs = 1000;
-
 /** Nothing changes the archived file any more: it is written back, if it is a CSV file. */
 export function makeCsvFileDue({ database, clock }: Outbox, fileId: string): void {
-  makeDue(database).run(Math.floor(clock.steadyMs()) + moveMs, fileId);
+  makeDue(database).run(Math.floor(clock.steadyMs()), fileId);
 }
 
 const numberOf = '(SELECT number FROM files WHERE id = ?)';

@@ -30,9 +30,16 @@ function entries(count: number): string {
   return count === 1 ? '1 entry' : `${count} different entries in a row`;
 }
 
-function evidenceOf(rows: readonly OutcomeRow[]): string {
-  const names = rows.map((row) => `\`${row}\``).join(', ');
-  return names === '' ? 'lookups prove that the order did not arrive' : names;
+/** The evidence of reasons that no outcome alone gives. */
+const otherEvidence: Partial<Record<EvidenceReason, string>> = {
+  unread_fields: 'accepted orders whose units have fields that the mapping does not read',
+  product_denied: 'a second 401 or 403 for it, after another product was accepted since the first',
+};
+
+function evidenceOf(reason: EvidenceReason): string {
+  const names = evidenceRules[reason].rows.map((row) => `\`${row}\``).join(', ');
+  if (names !== '') return names;
+  return otherEvidence[reason] ?? 'lookups prove that the order did not arrive';
 }
 
 function evidenceRow(reason: EvidenceReason): string {
@@ -41,9 +48,7 @@ function evidenceRow(reason: EvidenceReason): string {
     rule.familyEntries === null ? '' : `; the family after ${rule.familyEntries} of two products`;
   const cells = [
     `\`${reason}\``,
-    reason === 'unread_fields'
-      ? 'accepted orders whose units have fields that the mapping does not read'
-      : evidenceOf(rule.rows),
+    evidenceOf(reason),
     `${rule.scope}, after ${entries(rule.entries)}${family}`,
     clearedBy[rule.clearedBy],
     `${endsBy[rule.endsBy]} ${delays(rule)}`,

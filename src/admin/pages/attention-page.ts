@@ -121,7 +121,7 @@ ${paging(url, next)}`;
 const happened = ({ code, message }: Attention): Html => longText(message ?? code, 140);
 
 /**
- * What the pages call an action that they have: a button in quotes. Any other is named as its
+ * The pages name an action that they have by its button, in quotes, and any other by its
  * command.
  */
 const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {

@@ -201,7 +201,7 @@ function absentAfterLoss(input: DecisionInput): Settlement {
   }
   const again = lookUpAgain(input, 'not_found');
   const { absences } = facts;
-  // From now on it is looked up as any other of unknown outcome.
+  // From now on the rules of any unknown outcome count.
   if (absences >= policy.absenceTries) return { ...again, askedAfterLoss: 1 };
   const dueAtMs = absences === 0 ? nowMs : nextTryAtMs(input, 'standard', absences - 1);
   return { ...again, absences: absences + 1, dueAtMs };

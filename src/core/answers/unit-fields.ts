@@ -1,7 +1,7 @@
 /**
  * The fields of a delivered unit, in the order in which they are shown, each with its label. Shops,
- * CSV results, pages, commands, the mapping of answers and the units that operators enter have them
- * from here.
+ * CSV results, pages, commands and the units that operators enter have them from here. The mapping
+ * has the names that an API uses (`wire-answer.ts`), and `read-units.ts` fills each field.
  */
 const fields = [
   ['code', 'Code'],

@@ -404,10 +404,10 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '2719060dc952e668790384e5a1661d15');
+INSERT INTO meta VALUES ('database_id', '61af9720e2296a34820f2fb8096e2732');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'e8f39fcf0097202b4f3d04660dbe6f5b92ed19953f87a50b822b233ca92af8b3');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'dadf1219f36368f0f7b063e1953841de3e78f0b912247666181b212030a99ad4');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
 INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '11a47e641fe920cd4e2e9badb66b0b5338de3e98a98540c1c361973603b8dcf1');

@@ -63,7 +63,7 @@ describe('steady time', () => {
     expect((await start()).steadyMs()).toBe(3 * hour);
   });
 
-  it('stands still while the machine is off, and does not go back', async () => {
+  it('does not run while the machine is off, and does not go back', async () => {
     await start();
     machine.pass(hour);
     await outbox.store.writeTime();

@@ -18,7 +18,7 @@ CREATE TABLE meta (
 ) STRICT, WITHOUT ROWID;
 
 -- What the clocks showed last, written every ten seconds and with each order and call. The present steady time follows from
--- machine_ms, the monotonic clock of the machine in the run that boot_id names. While the machine is off, steady time stands still.
+-- machine_ms, the monotonic clock of the machine in the run that boot_id names. Steady time does not run while the machine is off.
 CREATE TABLE steady_time (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   steady_ms  REAL NOT NULL,

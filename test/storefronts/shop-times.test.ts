@@ -1,3 +1,4 @@
+import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { parseExactJson } from '../../src/core/exact-json.ts';
 import { close, emptyBalance, fulfilled } from '../support/outbox.ts';
@@ -27,6 +28,13 @@ async function readNow({ intake }: OpenShops, body: unknown): Promise<void> {
     isListed: true,
     refunds: [],
   });
+}
+
+/** The states that came in so far came in before the shop was read. */
+function passTime({ outbox }: OpenShops): void {
+  const database = new SqliteDatabase(outbox.path);
+  database.exec('UPDATE storefront_orders SET seen_at_ms = seen_at_ms - 300000');
+  database.close();
 }
 
 describe('a state whose time is ahead of its receipt', () => {
@@ -70,11 +78,20 @@ describe('a state whose time is ahead of its receipt', () => {
   it('gives way to what is read in the shop now', async () => {
     const shops = await openShops();
     await shops.woo(at(2, cancelled));
+    passTime(shops);
     await readNow(shops, at(-0.01));
     expect([states(shops), shops.flagged()]).toEqual([['pending'], []]);
     await shops.woo(at(2));
+    passTime(shops);
     await readNow(shops, at(0, cancelled));
     expect(states(shops)).toEqual(['cancelled']);
+  });
+
+  it('does not give way to what was read in the shop before it came in', async () => {
+    const shops = await openShops();
+    await shops.woo(at(2, cancelled));
+    await readNow(shops, at(0));
+    expect([states(shops), shops.flagged()]).toEqual([[], ['315 paid_and_closed']]);
   });
 });
 
@@ -92,6 +109,9 @@ describe('a closed state with an older time than the paid one', () => {
   it('counts where it is read in the shop now', async () => {
     const shops = await openShops();
     await shops.woo(at(-0.1));
+    await readNow(shops, at(-0.2, cancelled));
+    expect(states(shops)).toEqual(['held']);
+    passTime(shops);
     await readNow(shops, at(-0.2, cancelled));
     expect(states(shops)).toEqual(['cancelled']);
   });

@@ -90,7 +90,7 @@ export function rememberState(
     orderId,
     // The shop does not say when an order was deleted: this machine's clock stands in for its own.
     modifiedMs:
-      isReadNow && seen !== null && isInDoubt(order, seen)
+      seen !== null && isInDoubt(order, seen) && isReadAfter(order, seen)
         ? order.modifiedMs
         : Math.max(order.modifiedMs, seen?.modifiedMs ?? 0),
     state,
@@ -118,13 +118,22 @@ const clockLeewayMs = 5000;
 export const isInDoubt = (order: { readonly modifiedMs: number }, seen: SeenState): boolean =>
   seen.modifiedMs > seen.receivedMs + clockLeewayMs && order.modifiedMs < seen.modifiedMs;
 
-/** Then nobody knows which of the two states came last. What is read now came last. */
+/** No call to a shop takes as long, in ms: what it shows is newer than what came in before. */
+const longestReadMs = 120_000;
+
+/** A state that came in while the shop was read may be newer than what was read. */
+const isReadAfter = (
+  { isReadNow, nowMs }: Pick<StorefrontOrder, 'isReadNow' | 'nowMs'>,
+  seen: SeenState,
+): boolean => isReadNow === true && nowMs - seen.receivedMs > longestReadMs;
+
+/** Then nobody knows which of the two states came last. */
 export function isSameMoment(
-  order: Pick<StorefrontOrder, 'modifiedMs' | 'isReadNow'>,
+  order: Pick<StorefrontOrder, 'modifiedMs' | 'isReadNow' | 'nowMs'>,
   seen: SeenState,
 ): boolean {
   if (seen.modifiedMs === order.modifiedMs) return true;
-  return isInDoubt(order, seen) && order.isReadNow !== true;
+  return isInDoubt(order, seen) && !isReadAfter(order, seen);
 }
 
 /**
@@ -132,8 +141,8 @@ export function isSameMoment(
  * changed later.
  */
 export function isOlder(order: StorefrontOrder, seen: SeenState): boolean {
-  const isReadNow = order.isReadNow === true;
-  if (order.state === 'deleted' || (order.state === 'closed' && isReadNow)) return false;
+  if (order.state === 'deleted') return false;
+  if (order.state === 'closed' && isReadAfter(order, seen)) return false;
   if (!isSameMoment(order, seen))
     return order.modifiedMs < seen.modifiedMs && !isInDoubt(order, seen);
   if (ranks[order.state] !== ranks[seen.state]) return ranks[order.state] < ranks[seen.state];

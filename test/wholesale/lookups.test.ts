@@ -12,6 +12,25 @@ async function lookUpAt(answer: string, wire?: Wire): Promise<LookupOutcome> {
   return client.lookUp({ keyValue, family: 'gift_card', key: 'os-1', expectReference: 'os-1' });
 }
 
+it('a late answer to an earlier call is not taken for the answer to a lookup', async () => {
+  const answered = new Set<unknown>();
+  const late = httpAnswer(404, errorJson('not_found'));
+  const server = await RawServer.start((socket, request) => {
+    const reference = /os-\d/.exec(request)?.[0];
+    const own = httpAnswer(200, JSON.stringify({ reference, number: 'GC-1', status: 'completed' }));
+    // A proxy has a second answer for the first call of each connection.
+    socket.write(answered.has(socket) ? late + own : own);
+    answered.add(socket);
+  });
+  onTestFinished(async () => server.close());
+  const client = clientOf(server.url);
+  onTestFinished(async () => client.close());
+  for (const key of ['os-1', 'os-2', 'os-3', 'os-4', 'os-5', 'os-6']) {
+    const asked = { keyValue, family: 'gift_card', key, expectReference: key } as const;
+    expect(await client.lookUp(asked)).toMatchObject({ kind: 'found', answer: { reference: key } });
+  }
+});
+
 describe('a lookup says that an order is absent', () => {
   it('after a 404 with the code not_found and the complete error body', async () => {
     expect(await lookUpAt(httpAnswer(404, errorJson('not_found')))).toMatchObject({

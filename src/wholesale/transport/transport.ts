@@ -142,7 +142,8 @@ export class Transport implements HttpPort {
     this.#reads = new Pool(options.origin, {
       ...clientOptions,
       connect: connectorOptions(this.#connection),
-      pipelining: 1,
+      // Each read has a connection of its own: a late answer to an earlier one says nothing about it.
+      pipelining: 0,
       connections: 4,
     });
   }
@@ -184,7 +185,7 @@ export class Transport implements HttpPort {
     }
   }
 
-  /** Reads share a few connections. */
+  /** A few reads at a time, each on a connection of its own. */
   async read(call: HttpCall): Promise<CallEnd> {
     return this.#exchange(this.#reads, call, (exchange) => exchange.closeConnection());
   }

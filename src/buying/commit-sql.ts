@@ -5,6 +5,7 @@ import { productScope } from '../core/order/scope.ts';
 import { proveConnectorByOrder } from '../store/entries/connector-canary.ts';
 import {
   changeOrKeep,
+  endedUnbought,
   flagForReview,
   report,
   reported,
@@ -107,7 +108,8 @@ const updateSettled = updateOf(
      in_flight_window_end_steady = :inFlightWindowEndMs, tries = :tries, absences = :absences, asked_after_loss = :askedAfterLoss,
      attempts = attempts + :counted, outcome_row = :row,
      first_sent_steady = coalesce(first_sent_steady, CASE WHEN :isSent = 1 THEN due_steady END),
-     error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
+     error_code = :errorCode, error_message = :errorMessage, error_buffered = max(:errorBuffered, CASE WHEN :errorBuffered = 1 THEN error_buffered ELSE 0 END),
+     sent_since_lookup = CASE WHEN :isSent = 1 THEN 1 WHEN :isProvenAbsent = 1 THEN 0 ELSE sent_since_lookup END,
      review_reason = :reviewReason,
      order_number = coalesce(:orderNumber, order_number), status = coalesce(:status, status),
      cost = coalesce(:cost, cost), charged_currency = coalesce(:chargedCurrency, charged_currency),
@@ -179,6 +181,7 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
     settlement,
     nowMs,
     expected: isSubmit ? ['sending'] : lookedUp,
+    isSubmit,
     isSent: isSubmit && outcome.sent,
   });
   if (isSubmit && outcome.row === 'accepted' && row.request_path !== null)
@@ -223,6 +226,8 @@ interface SettledCall {
   readonly settlement: Settlement;
   readonly nowMs: number;
   readonly expected: readonly EntryState[];
+  readonly isSubmit: boolean;
+  /** A byte of it may have left. */
   readonly isSent: boolean;
 }
 
@@ -230,7 +235,7 @@ interface SettledCall {
 export function settleEntry(
   outbox: Outbox,
   row: EntryRow,
-  { settlement, nowMs, expected, isSent }: SettledCall,
+  { settlement, nowMs, expected, isSubmit, isSent }: SettledCall,
 ): void {
   const { database, units: sealed } = outbox;
   const { state, answer, error } = settlement;
@@ -238,6 +243,7 @@ export function settleEntry(
     expected.includes(row.state),
     `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`,
   );
+  const isUnbought = state === 'waiting' || endedUnbought.has(state);
   const units = withDelivered(answer?.units ?? [], sealed.known(row)).slice(
     0,
     keptUnits(row.quantity),
@@ -247,6 +253,7 @@ export function settleEntry(
     outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
     counted: settlement.counted ? 1 : 0,
     isSent: isSent ? 1 : 0,
+    isProvenAbsent: !isSubmit && isUnbought ? 1 : 0,
     errorCode: error?.code ?? null,
     errorMessage: error?.message.slice(0, longestText) ?? null,
     errorBuffered: error?.buffered === true ? 1 : 0,

@@ -18,6 +18,7 @@ const empty =
   '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
 /** The first call meets an empty balance, which has money again later. */
 const emptyOnce: SubmissionOptions = {
+  lookupsProven: true,
   sandbox: {
     limits: { enabled: false },
     faults: [
@@ -83,6 +84,7 @@ describe('after the loss of the outbox', () => {
   it('an order that was bought in part needs review, and is not bought whole, now that all of it is in stock', async () => {
     const worker = await submission({
       concurrency: 1,
+      lookupsProven: true,
       sandbox: {
         limits: { enabled: false },
         // The whole order, its first part and both parts of that are out of stock; the second part
@@ -117,6 +119,7 @@ describe('after the loss of the outbox', () => {
 
   it('an order that an operator re-ordered needs review, and is not bought a second time', async () => {
     const worker = await submission({
+      lookupsProven: true,
       sandbox: {
         limits: { enabled: false },
         faults: [
@@ -146,10 +149,11 @@ describe('after the loss of the outbox', () => {
   });
 
   it('an order that may have been charged to its other balance needs review when lookups are impossible', async () => {
-    const worker = await submission({ ...emptyOnce, wire: { lookup: { gift_card: 'off' } } });
+    const worker = await submission(emptyOnce);
     const line = { orderId: 'lost', rules: { fallback_currency: 'EUR' } };
     await worker.accept([line]);
     await worker.settled();
+    await worker.restart({ lookup: { gift_card: 'off' } });
     await worker.loseOutbox({ looksFirst: true });
     await worker.accept([line, { orderId: 'plain' }]);
     await worker.settled();

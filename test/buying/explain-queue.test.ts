@@ -12,7 +12,7 @@ import type { Pause } from '../../src/store/entries/pauses.ts';
 import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
 import { explain } from '../../src/buying/queue/explain-queue.ts';
 import { HandClock } from '../support/hand-clock.ts';
-import { close, line, nothing, Outbox } from '../support/outbox.ts';
+import { close, closeConfirmed, emptyBalance, line, nothing, Outbox } from '../support/outbox.ts';
 
 const nowMs = Date.parse('2026-11-21T12:00:00.000Z');
 const startMs = 1_000_000;
@@ -285,12 +285,10 @@ describe('why an entry is not sent', () => {
     const [earlier] = await orders(1, { ...topup, orderId: 't1' });
     const [later] = await orders(1, { ...topup, orderId: 't2' });
     expect(explainedEntry(later).reasons).toEqual([`${earlier}, for the same eSIM, comes first`]);
-    const waiting = await settleNext({
-      state: 'waiting',
-      nextStep: 'send',
-      outcomeUnknown: false,
-      dueAtMs: nowMs + 5000,
-    });
+    const refused = await outbox.opened({ nowMs, steadyMs: clock.now });
+    const waiting = refused.entry.reference;
+    const delayed = { ...emptyBalance, dueAtMs: nowMs + 5000 };
+    await closeConfirmed(outbox, refused, delayed, nowMs, clock.now);
     expect(explainedEntry(waiting)).toMatchObject({
       reasons: [`it is due at ${at(5)}`],
       starts_at: at(5),

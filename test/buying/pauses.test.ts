@@ -37,14 +37,14 @@ describe('orders that are rejected one after the other because of how they are w
     expect(await pausesOf(worker)).toMatchObject([
       { scope: 'variant:steam-usd-5', reason: 'consecutive_rejections', openedBy: 'worker' },
     ]);
-    expect(worker.counts()).toMatchObject({ rejected: 3, pending: 39, fulfilled: 1 });
+    expect(worker.counts()).toMatchObject({ needs_review: 3, pending: 39, fulfilled: 1 });
   });
 
   it('are tried again one at a time, whatever the concurrency, later each time', async () => {
     const worker = await submission({ ...misfit, concurrency: 8, retryTimeScale: 0.0002 });
     await worker.accept(Array.from({ length: 8 }, () => ({})));
     await worker.settled();
-    expect(worker.counts()).toMatchObject({ rejected: 8 });
+    expect(worker.counts()).toMatchObject({ needs_review: 8 });
     // Two calls may be under way before the product was ever bought, so four orders can go out
     // before the pause.
     const [pause] = await pausesOf(worker);
@@ -52,7 +52,7 @@ describe('orders that are rejected one after the other because of how they are w
     await worker.restart({});
     await worker.accept(Array.from({ length: 24 }, () => ({})));
     await worker.settled();
-    expect(worker.counts()).toMatchObject({ rejected: 8, fulfilled: 24 });
+    expect(worker.counts()).toMatchObject({ needs_review: 8, fulfilled: 24 });
     expect(await pausesOf(worker)).toEqual([]);
   });
 });

@@ -318,7 +318,7 @@ describe('a restart', () => {
 
 describe('the rules of an order', () => {
   it('an order above the per-order limit is bought in parts, each under a reference of its own', async () => {
-    const worker = await submission();
+    const worker = await submission({ lookupsProven: true });
     await worker.accept([{ variant: 'test-limit-5', quantity: 17, rules: { split: true } }]);
     await worker.settled();
     const { orders } = worker.sandbox.ledger();
@@ -330,7 +330,7 @@ describe('the rules of an order', () => {
   });
 
   it('a limit that was learned saves calls for the next order', async () => {
-    const worker = await submission();
+    const worker = await submission({ lookupsProven: true });
     const calls = () =>
       attemptsOf(worker).filter((attempt) => attempt.outcome === 'limit_exceeded').length;
     await worker.accept([{ variant: 'test-limit-5', quantity: 16, rules: { split: true } }]);
@@ -343,7 +343,7 @@ describe('the rules of an order', () => {
   });
 
   it('an order above the limit that does not allow a split is rejected', async () => {
-    const worker = await submission();
+    const worker = await submission({ lookupsProven: true });
     await worker.accept([{ variant: 'test-limit-5', quantity: 6 }]);
     await worker.settled();
     expect(worker.counts()).toMatchObject({ rejected: 1, fulfilled: 0 });
@@ -371,6 +371,7 @@ describe('the rules of an order', () => {
 
   it('an order whose balance is empty is charged to the other one, under another reference', async () => {
     const worker = await submission({
+      lookupsProven: true,
       sandbox: {
         limits: { enabled: false },
         accounts: [

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { decisionTable, type Cell } from '../../src/buying/decision/decision-table.ts';
+import { decisionTable, rejections, type Cell } from '../../src/buying/decision/decision-table.ts';
 import { outcomeRows, type OutcomeRow } from '../../src/core/answers/outcome.ts';
 import { schedules } from '../../src/buying/decision/retry-schedule.ts';
 import { madeFrom, pageText } from './generated-page.ts';
@@ -52,17 +52,17 @@ const meanings: Record<OutcomeRow, string> = {
 };
 
 /** The delay of the next try is named where it is not the usual one. */
-function cellText(cell: Cell): string {
-  const { verdict, schedule = 'standard', pause, confirm } = cell;
+function cellText(cell: Cell, isClean: boolean): string {
+  const { verdict, schedule = 'standard', pause } = cell;
   return [
     schedule === 'standard' ? verdict : `${verdict} (${schedule})`,
     ...(pause === undefined ? [] : [`${pause} paused`]),
-    ...(confirm === true ? ['confirmed'] : []),
+    ...(rejections.has(verdict) && isClean ? ['confirmed'] : []),
   ].join(', ');
 }
 
 function bothText(clean: Cell, outcomeUnknown: Cell): string {
-  const texts = [cellText(clean), cellText(outcomeUnknown)];
+  const texts = [cellText(clean, true), cellText(outcomeUnknown, false)];
   return [...new Set(texts)].join(' / ');
 }
 

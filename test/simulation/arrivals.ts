@@ -14,8 +14,8 @@ export class Arrivals {
   #limits: LimitsOfKey;
   readonly #nowMs: () => number;
   readonly #onExceeded: (sentence: string) => void;
-  readonly #stamps = new Map<string, { atMs: number; spends: boolean }[]>();
-  /** While true, calls are not counted: a proxy repeats a call, not the worker. */
+  readonly #stamps = new Map<string, { atMs: number; spends: boolean; isOwn: boolean }[]>();
+  /** While true, a proxy repeats a call: it counts, but the worker cannot know of it. */
   repeatedByOthers = false;
 
   constructor(limits: LimitsOfKey, nowMs: () => number, onExceeded: (sentence: string) => void) {
@@ -30,19 +30,19 @@ export class Arrivals {
   }
 
   stamp(call: ApiCall, spends: boolean): ApiAnswer | null {
-    if (this.repeatedByOthers) return null;
+    const isOwn = !this.repeatedByOthers;
     const now = this.#nowMs();
     const { windowMs, requests, orders } = this.#limits;
     const stamps = (this.#stamps.get(call.authorization) ?? []).filter(
       (stamp) => stamp.atMs > now - windowMs,
     );
     this.#stamps.set(call.authorization, stamps);
-    stamps.push({ atMs: now, spends });
-    const spending = stamps.filter((stamp) => stamp.spends).length;
+    stamps.push({ atMs: now, spends, isOwn });
+    const spending = stamps.filter((stamp) => stamp.spends);
     if (stamps.length > requests)
-      return this.#exceeded(`${stamps.length} requests within ${windowMs} ms`);
-    if (spends && spending > orders)
-      return this.#exceeded(`${spending} orders within ${windowMs} ms`);
+      return this.#exceeded(stamps, requests, `requests within ${windowMs} ms`);
+    if (spends && spending.length > orders)
+      return this.#exceeded(spending, orders, `orders within ${windowMs} ms`);
     return null;
   }
 
@@ -55,8 +55,9 @@ export class Arrivals {
     return { requests: stamps.length, orders: stamps.filter((stamp) => stamp.spends).length };
   }
 
-  #exceeded(sentence: string): ApiAnswer {
-    this.#onExceeded(sentence);
+  #exceeded(stamps: readonly { isOwn: boolean }[], most: number, what: string): ApiAnswer {
+    const own = stamps.filter(({ isOwn }) => isOwn).length;
+    if (own > most) this.#onExceeded(`${own} ${what}`);
     return { status: 429, headers: {}, body: '' };
   }
 }

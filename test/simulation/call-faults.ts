@@ -151,6 +151,14 @@ const falseNotFound: CallFault = {
   answer: errorAnswer(404, 'not_found', 'nothing of that name'),
 };
 
+/** What a gateway, or a limit that it uses up, answers to the second copy of a call. */
+export const deniedSecond = (random: SeededRandom, path: string): ApiAnswer =>
+  random.pick<() => ApiAnswer>(
+    () => rateLimited(random),
+    () => denialAnswer(random),
+    () => refusal(random, path),
+  )();
+
 const isNotFound = (callFault: CallFault): boolean =>
   callFault.kind === 'refused' && callFault.answer.body.includes('"not_found"');
 
@@ -323,10 +331,7 @@ export function drawFault(
 export function decidableFault(
   drawn: CallFault,
   call: {
-    /**
-     * The second copy of a call is answered like the first one, or the worker can look up what the
-     * first one bought.
-     */
+    /** The worker can look up what the first copy of a call did. */
     readonly repeatable: boolean;
     /** An outbox that is lost by now has bought it. */
     readonly forgotten: boolean;
@@ -334,8 +339,8 @@ export function decidableFault(
     readonly limitsLast: boolean;
   },
 ): CallFault {
-  // Where lookups prove nothing yet, nobody could see that the first of two copies was processed
-  // and the second refused.
+  // Where lookups come too early, nobody could see that the first of two copies was processed and
+  // the second refused.
   if (drawn.kind === 'twice' && !call.repeatable) return noFault;
   // After a loss, only some references of a line are looked up. They do not find a later part of an
   // order that was split above a limit, if the order is within the limit after the loss.

@@ -298,8 +298,39 @@ function withLateCalls(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
+/**
+ * Orders that end soon after their first call, by a deadline or by the operator, while the second
+ * copies of calls are denied.
+ */
+function withEarlyEnds(random: SeededRandom, plan: RunPlan): RunPlan {
+  const batches = plan.batches.map((batch) => {
+    const endMs = wallStartMs + batch.atMs + random.int(2000, 40_000);
+    const lines = batch.lines.map((line) => ({
+      ...line,
+      notAfterMs: random.chance(0.4) ? endMs : null,
+    }));
+    return { ...batch, lines };
+  });
+  const operatorActions = batches.flatMap(({ atMs }) =>
+    Array.from({ length: 4 }, () => ({
+      atMs: atMs + random.int(500, 60_000),
+      action: 'cancel' as const,
+      pick: random.next() * 0.9,
+      scope: '',
+    })),
+  );
+  return { ...plan, batches, operatorActions };
+}
+
 /** Calls that a gateway sends twice, while the first copy can use up a balance or the stock. */
-function withRepeatedCalls(random: SeededRandom, plan: RunPlan): RunPlan {
+function withRepeatedCalls(random: SeededRandom, given: RunPlan): RunPlan {
+  // The first order proves that lookups work.
+  const batches = given.batches.map((batch, index) => ({
+    ...batch,
+    atMs: index * random.int(10_000, 40_000),
+  }));
+  const spread = { ...given, batches };
+  const plan = random.chance(0.5) ? withEarlyEnds(random, spread) : spread;
   const products = new Map(
     [...plan.account.products].map(([name, product]) => {
       const units = random.pick(1, 2, 4, 8);
@@ -314,11 +345,6 @@ function withRepeatedCalls(random: SeededRandom, plan: RunPlan): RunPlan {
   };
   return {
     ...plan,
-    // The first order proves that lookups work.
-    batches: plan.batches.map((batch, index) => ({
-      ...batch,
-      atMs: index * random.int(10_000, 40_000),
-    })),
     readings: { ...plan.readings, replay: 'after_checks', lookupLagMs: random.pick(0, 2000) },
     account: { ...plan.account, products, balances, depositAtMs: 600_000 },
     faultProfile: 'repeated',
@@ -393,7 +419,7 @@ function withSpecialCase(random: SeededRandom, plan: RunPlan): RunPlan {
   if (draw < 0.12) return withLostDisk(random, plan);
   if (draw < 0.16) return withUnknownCancels(random, plan);
   if (draw < 0.2) return withLateCalls(random, plan);
-  if (draw < 0.26 && plan.readings.lookup) return withRepeatedCalls(random, plan);
+  if (draw < 0.26) return withRepeatedCalls(random, plan);
   if (draw >= 0.26 && draw < 0.32) return withCachedLookups(random, plan);
   return draw >= 0.32 && draw < 0.36 ? withKeysOfOthers(random, plan) : plan;
 }

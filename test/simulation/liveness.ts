@@ -1,5 +1,5 @@
 import { outcomeRowFrom } from '../../src/core/answers/outcome.ts';
-import { decisionTable } from '../../src/buying/decision/decision-table.ts';
+import { decisionTable, rejections } from '../../src/buying/decision/decision-table.ts';
 import { familyOf, lookedUpAs, type Family } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiLedger, SimOrder } from './api-ledger.ts';
@@ -108,7 +108,7 @@ const isChargedWith = ({ currency, rules }: AcceptableLine, other: AcceptableLin
 /** Whether a refusal with this code is confirmed by a lookup. */
 function needsLookup(code: string): boolean {
   const { clean } = decisionTable[outcomeRowFrom(code) ?? 'unlisted_code'];
-  return 'confirm' in clean && clean.confirm;
+  return rejections.has(clean.verdict);
 }
 
 /**

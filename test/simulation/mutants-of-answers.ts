@@ -9,14 +9,69 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   {
     name: 'a refusal that state explains counts without a lookup',
     file: submission,
-    changes: [['cell.confirm !== true ||', "typeof cell.confirm !== 'number' ||"]],
+    changes: [['isRejection ? afterLookup', 'isRejection === null ? afterLookup']],
   },
   {
     name: 'a refused cancel counts without a lookup',
     file: submission,
     changes: [
-      ['cell.confirm !== true ||', "cell.confirm !== true || facts.operation === 'esim_cancel' ||"],
+      [
+        'isRejection ? afterLookup',
+        "isRejection && facts.operation !== 'esim_cancel' ? afterLookup",
+      ],
     ],
+  },
+  {
+    name: 'only some rejections are looked up before they count',
+    file: submission,
+    changes: [
+      [
+        'isRejection ? afterLookup',
+        "isRejection && (cell.verdict !== 'reject' || outcome.row === 'order_refused') ? afterLookup",
+      ],
+    ],
+  },
+  {
+    name: 'a rejection ends an order that cannot be looked up',
+    file: submission,
+    changes: [["applied.state !== 'rejected' ||", "applied.state !== 'needs_review' ||"]],
+  },
+  {
+    name: 'nobody remembers that a denied call has left',
+    file: 'buying/commit-sql.ts',
+    changes: [
+      ['CASE WHEN :isSent = 1 THEN 1', 'CASE WHEN :isSent = 1 AND :outcomeUnknown = 1 THEN 1'],
+    ],
+  },
+  {
+    name: 'what a shop cancels after a denied call is not looked up',
+    file: 'store/entries/entry-changes.ts',
+    changes: [
+      [
+        'if (row.sent_since_lookup === 0) change',
+        "if (row.sent_since_lookup === 0 || state === 'cancelled') change",
+      ],
+    ],
+  },
+  {
+    name: 'an order that was denied until its deadline is not looked up',
+    file: 'store/entries/entry-changes.ts',
+    changes: [
+      [
+        'if (row.sent_since_lookup === 0) change',
+        "if (row.sent_since_lookup === 0 || state !== 'cancelled') change",
+      ],
+    ],
+  },
+  {
+    name: 'what an operator cancels after a denied call is not looked up',
+    file: 'core/operator/operator-decision.ts',
+    changes: [['if (!facts.sentSinceLookup)', 'if (!facts.callOpen)']],
+  },
+  {
+    name: 'an order that was cancelled and not found is sent again',
+    file: 'core/entry/resend.ts',
+    changes: [['!isUnasked && !facts.isEnding', '!isUnasked']],
   },
   {
     name: 'a failed lookup confirms a refusal',

@@ -21,8 +21,8 @@ export const mutants: readonly Mutant[] = [
     file: table,
     changes: [
       [
-        'rejectionOfPurchase = row(reject, resolve, review, review)',
-        'rejectionOfPurchase = row(reject, reject, review, review)',
+        'rejectionOfPurchase = row(reject, resolve, unexplained, review)',
+        'rejectionOfPurchase = row(reject, reject, unexplained, review)',
       ],
     ],
   },

@@ -243,6 +243,8 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   if (open) world.violate('I7', `${name} is still ${shown.state}`);
   if (shown.state !== 'needs_review') return;
   const seen = world.wire.of(`cancel:${iccid}`);
+  // What was sent does not end at its deadline without a lookup.
+  if (seen.leftAtMs !== null && line.notAfterMs !== null) return;
   // A refused cancel is confirmed by the order of its eSIM. That order exists: three absences of it
   // prove nothing.
   if (seen.refused && world.wire.mostAbsences(esim?.orderReference ?? '') >= 3) return;
@@ -280,6 +282,10 @@ function mayBeReviewed(
     settings.referenceExpiryMs < 3_600_000 ||
     world.clockJumps.unnoticedSince(seen.leftAtMs ?? 0) >= settings.referenceExpiryMs;
   if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
+  // What was sent does not end as unbought without a lookup.
+  const wasSent = seen.leftAtMs !== null;
+  const mayEnd = seen.refused || line.notAfterMs !== null;
+  if (wasSent && mayEnd && !readings.lookup) return true;
   // After a loss the outcome of every entry is unknown.
   if (looksUpFirst(world) && !readings.lookup && wasSenderDenied(world, seen)) return true;
   // Until a lookup has found an order, a lookup that finds none proves nothing. What a key of
@@ -291,7 +297,7 @@ function mayBeReviewed(
   const mattersWhenAbsent =
     seen.refused || line.notAfterMs !== null || isAtOtherAccount || wasSenderDenied(world, seen);
   if (
-    seen.outcomeUnknown &&
+    (seen.outcomeUnknown || (wasSent && mayEnd)) &&
     mattersWhenAbsent &&
     !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs)
   )

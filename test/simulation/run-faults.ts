@@ -99,10 +99,12 @@ export class RunFaults {
   #isRepeatable(call: ApiCall): boolean {
     const { readings, lostDiskAtMs } = this.#plan;
     const isCancel = call.path.endsWith('/cancel');
-    if (readings.replay === 'first' && !isCancel) return true;
     // The lookup comes four seconds after the refusal.
-    if (!this.#wire.trusts(kindOf(call)) || readings.lookupLagMs > 2000) return false;
-    return !isCancel || (lostDiskAtMs === null && this.#lookedUpAs(call) !== null);
+    if (readings.lookupLagMs > 2000) return false;
+    if (!isCancel) return true;
+    return (
+      this.#wire.trusts(kindOf(call)) && lostDiskAtMs === null && this.#lookedUpAs(call) !== null
+    );
   }
 }
 

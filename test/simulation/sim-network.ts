@@ -2,7 +2,7 @@ import { bodyCapBytes } from '../../src/wholesale/transport/exchange.ts';
 import { faultRowOf, type CallEnd, type FaultRow } from '../../src/wholesale/transport/call-end.ts';
 import type { HttpCall, HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
-import type { CacheMark, CallFault, LostEnd } from './call-faults.ts';
+import { deniedSecond, type CacheMark, type CallFault, type LostEnd } from './call-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimApi } from './sim-api.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -197,17 +197,12 @@ export class SimNetwork {
       case 'slow':
         return arrive(wayMs, callFault.processMs, answerWith);
       case 'twice': {
-        let first: ApiAnswer | null = null;
-        arrive(wayMs, usualMs, (answer) => {
-          first = answer;
-        });
-        // Of any other refusal of the second copy nobody could know that the first one was
-        // processed.
-        return arrive(wayMs + this.#random.int(1, 2000), usualMs, (answer) =>
-          answerWith(
-            first !== null && answer.status >= 400 && !byState.test(answer.body) ? first : answer,
-          ),
-        );
+        arrive(wayMs, usualMs, () => undefined);
+        const secondMs = wayMs + this.#random.int(1, 2000);
+        const denial = this.#random.chance(0.6) ? deniedSecond(this.#random, wire.call.path) : null;
+        if (denial === null) return arrive(secondMs, usualMs, answerWith);
+        this.#time.after(secondMs, () => answerWith(denial));
+        return;
       }
       case 'lost_request':
         return lose(callFault.end, wayMs);
@@ -263,10 +258,6 @@ export class SimNetwork {
     then(shown);
   }
 }
-
-/** Refusals that the state of the account or of the product explains. */
-const byState =
-  /"code":"(insufficient_balance|out_of_stock|limit_exceeded|order_refused|not_cancellable|some_new_code)"/;
 
 const dropped = (): FaultRow =>
   faultRowOf(Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }), {

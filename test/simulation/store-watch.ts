@@ -24,7 +24,7 @@ const legal: Readonly<Record<string, string>> = {
   pending: 'sending unknown held cancelled expired needs_review',
   sending: 'pending waiting unknown placed fulfilled refunded rejected needs_review',
   waiting: 'sending unknown held rejected cancelled needs_review',
-  unknown: 'sending waiting placed fulfilled refunded rejected expired needs_review held',
+  unknown: 'sending waiting placed fulfilled refunded rejected expired needs_review held cancelled',
   placed: 'fulfilled refunded needs_review held',
   needs_review: 'unknown waiting placed fulfilled refunded rejected cancelled',
   held: 'pending waiting unknown placed cancelled needs_review',

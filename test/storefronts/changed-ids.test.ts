@@ -1,6 +1,12 @@
 import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
-import { answer as delivered, close, emptyBalance, fulfilled } from '../support/outbox.ts';
+import {
+  answer as delivered,
+  close,
+  closeConfirmed,
+  emptyBalance,
+  fulfilled,
+} from '../support/outbox.ts';
 import { actOn, shopifyOrder, type Shops, startShops, wooOrder } from './storefront-shops.ts';
 
 const card = (id: number, quantity = 1) => ({
@@ -84,7 +90,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     }
     const waiting = await startShops();
     await woo(waiting, 0, card(1));
-    await stepsOf(waiting.outbox.store).closeAttempt(close(await open(waiting), emptyBalance));
+    await closeConfirmed(waiting.outbox, await open(waiting), emptyBalance, Date.now());
     await woo(waiting, 1, card(2));
     expect(states(waiting)).toEqual(['1 cancelled', '2 pending']);
   });

@@ -1,6 +1,6 @@
 import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
-import { close, emptyBalance, fulfilled } from '../support/outbox.ts';
+import { close, closeConfirmed, emptyBalance, fulfilled } from '../support/outbox.ts';
 import { type OpenShops, openShops, shopifyOrder, wooOrder } from './storefront-shops.ts';
 
 type Changes = Record<string, unknown>;
@@ -99,7 +99,7 @@ const moments = {
     void (await platform.deliver(shops, {}, 0)),
   waiting: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);
-    await stepsOf(shops.outbox.store).closeAttempt(close(await open(shops), emptyBalance));
+    await closeConfirmed(shops.outbox, await open(shops), emptyBalance, Date.now());
   },
   sent: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);

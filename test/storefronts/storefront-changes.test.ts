@@ -1,7 +1,14 @@
 import { stepsOf } from '../support/steps.ts';
 import { describe, expect, it } from 'vitest';
 import type { Settlement } from '../../src/buying/decision/settlement.ts';
-import { answer as delivered, close, emptyBalance, fulfilled, nothing } from '../support/outbox.ts';
+import {
+  answer as delivered,
+  close,
+  closeConfirmed,
+  emptyBalance,
+  fulfilled,
+  nothing,
+} from '../support/outbox.ts';
 import {
   actOn,
   type OpenShops,
@@ -207,9 +214,8 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       async (mode) => {
         const shops = await start(mode);
         await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-        await stepsOf(shops.outbox.store).closeAttempt(
-          close(await shops.outbox.opened({ nowMs: Date.now() }), emptyBalance),
-        );
+        const attempt = await shops.outbox.opened({ nowMs: Date.now() });
+        await closeConfirmed(shops.outbox, attempt, emptyBalance, Date.now());
         await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
         const state = mode === 'ignore' ? 'waiting' : 'cancelled';
         expect([shops.bought(), shops.flagged()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);

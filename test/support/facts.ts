@@ -49,6 +49,7 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     inFlightWindowEndMs: null,
     inFlightWindowLeftMs: 0,
     buffered: null,
+    isEnding: false,
     lastRow: null,
     attempts: 1,
     tries: 0,

@@ -247,3 +247,24 @@ export function close(
     ...changes,
   };
 }
+
+/** Closes an attempt by a rejection, which a lookup then confirms. */
+export async function closeConfirmed(
+  outbox: Outbox,
+  attempt: OpenAttempt,
+  settlement: Settlement,
+  nowMs = 2500,
+  steadyMs = nowMs,
+): Promise<void> {
+  const error = settlement.error && { ...settlement.error, buffered: true };
+  const asking = {
+    ...settlement,
+    state: 'unknown',
+    nextStep: 'lookup',
+    dueAtMs: 0,
+    error,
+  } as const;
+  await stepsOf(outbox.store).closeAttempt(close(attempt, asking, { nowMs }));
+  const lookup = await outbox.opened({ step: 'lookup', nowMs, steadyMs });
+  await stepsOf(outbox.store).closeAttempt(close(lookup, settlement, { nowMs }));
+}

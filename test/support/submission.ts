@@ -34,6 +34,8 @@ export interface SubmissionOptions {
   readonly wrap?: (store: Store) => Store;
   readonly keys?: Readonly<Record<string, string>>;
   readonly wire?: WireOverrides;
+  /** A lookup has found a gift card order before, so that "not found" proves an absence. */
+  readonly lookupsProven?: boolean;
   readonly timeouts?: { connectMs?: number; responseMs?: number; totalMs?: number };
 }
 
@@ -100,7 +102,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
 
   let wire = options.wire ?? {};
 
-  async function startWorker(looksFirst = false) {
+  async function startWorker(looksFirst = false, isFirst = false) {
     const opened = openStore({
       path: databasePath,
       init: 'if-missing',
@@ -131,6 +133,9 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       timeouts: options.timeouts ?? {},
       wire,
     });
+    const lookups = new LookupCheck(stepsOf(observed));
+    if (isFirst && options.lookupsProven === true)
+      await lookups.recordFound('gift_card_order', wholesale);
     const retryTimeScale = options.retryTimeScale ?? 0.002;
     const gate = new BudgetGate(Object.keys(keys), limits, clock);
     const dispatcher = new Dispatcher(
@@ -139,7 +144,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         steps: stepsOf(observed),
         wholesale,
         gate,
-        lookups: new LookupCheck(stepsOf(observed)),
+        lookups,
         accounts: new AccountCheck(),
         pauses: new Pauses({
           store: observed,
@@ -175,7 +180,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     return { store, wholesale, dispatcher, gate };
   }
 
-  let running = await startWorker();
+  let running = await startWorker(false, true);
   async function stopWorker(): Promise<void> {
     await running.dispatcher.stop();
     await running.wholesale.close();

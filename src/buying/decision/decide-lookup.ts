@@ -66,6 +66,10 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
     return flagUnknown(input, 'answer_mismatch', reason);
   }
   const settled = settleByAnswer(input, answer);
+  if (facts.isEnding) {
+    const reason = `it was cancelled, and then found to be bought: ${facts.buffered?.message}`;
+    return { ...settled, state: 'needs_review', reviewReason: reason };
+  }
   return settled.state === 'placed' && facts.state === 'placed'
     ? stillPlaced(input, settled, answer)
     : settled;
@@ -182,7 +186,7 @@ function settleNotFound(input: DecisionInput): Settlement {
   const { facts } = input;
   if (facts.state === 'placed') return acceptedNotFound(input);
   if (facts.operation === 'esim_cancel') return cancelledOrderNotFound(input);
-  if (isConfirming(facts)) return believeRefusal(input);
+  if (isConfirming(facts)) return neverArrived(input);
   return facts.askedAfterLoss === 0 ? absentAfterLoss(input) : unknownNotFound(input);
 }
 
@@ -290,7 +294,7 @@ function neverArrived(input: DecisionInput): Settlement {
     const reason =
       rejection === null
         ? 'its deadline passed while its outcome was unknown, and no lookup has ever found an order: "not found" proves nothing'
-        : `rejected after an attempt that may have bought it (${rejection.message}), and no lookup has ever found an order: is the lookup path right?`;
+        : `${facts.isEnding ? 'cancelled' : 'rejected'} after an attempt that may have bought it (${rejection.message}), and no lookup has ever found an order: is the lookup path right?`;
     return flagUnknown(input, rejection?.row ?? 'not_found', reason);
   }
   if (rejection === null) {
@@ -313,6 +317,16 @@ function believeRefusal(input: DecisionInput): Settlement {
   const { facts } = input;
   assert(facts.buffered !== null, `a refusal of ${facts.reference} is kept`);
   const { row, code, message } = facts.buffered;
+  if (facts.isEnding) {
+    const error = { code: code ?? row, message, buffered: false };
+    return {
+      ...unchanged(input, row),
+      ...outcomeKnown,
+      state: 'cancelled',
+      counted: false,
+      error,
+    };
+  }
   const clean: EntryFacts = {
     ...facts,
     ...outcomeKnown,

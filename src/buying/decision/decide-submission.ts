@@ -2,7 +2,7 @@ import { outcomeKnown } from '../../core/entry/may-be-bought.ts';
 import type { Random } from '../../core/clock.ts';
 import { replacementsFor, splitInto } from '../../core/entry/replacement.ts';
 import { unreachable } from '../../core/order-sync-error.ts';
-import { columnFor, decisionTable, type Cell } from './decision-table.ts';
+import { columnFor, decisionTable, rejections, type Cell } from './decision-table.ts';
 import { foreignText } from '../../core/answers/order-answer.ts';
 import type { Outcome, OutcomeRow } from '../../core/answers/outcome.ts';
 import { isOverdue } from '../../core/entry/resend.ts';
@@ -35,8 +35,8 @@ export function decideSubmission(
   const input = { facts, policy, nowMs, random };
   const outcome = withoutForeignAnswer(ended);
   const cell = decisionTable[outcome.row][columnFor(facts)];
-  const isConfirmed = cell.confirm !== true || !policy.canLookUp || !policy.lookupsProven;
-  const applied = isConfirmed ? applyCell(input, cell, outcome) : confirm(input, outcome);
+  const isRejection = rejections.has(cell.verdict) && !facts.outcomeUnknown;
+  const applied = isRejection ? afterLookup(input, cell, outcome) : applyCell(input, cell, outcome);
   const evidence = { error: errorOf(outcome), answer: outcome.answer };
   return reviewIfExpired(input, applied, evidence);
 }
@@ -75,6 +75,7 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
       return unknown(input, base, cell);
     case 'resolve':
       return resolve(input, base, cell, outcome);
+    case 'unexplained':
     case 'review':
       return {
         ...base,
@@ -84,6 +85,20 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
     default:
       return unreachable(cell.verdict);
   }
+}
+
+/**
+ * A rejection counts once a lookup has not found the entry. Where lookups do not work, it does not
+ * end a purchase: an operator decides.
+ */
+function afterLookup(input: DecisionInput, cell: Cell, outcome: Outcome): Settlement {
+  const { facts, policy } = input;
+  if (policy.canLookUp && policy.lookupsProven) return confirm(input, outcome);
+  const applied = applyCell(input, cell, outcome);
+  if (applied.state !== 'rejected' || facts.operation === 'esim_cancel') return applied;
+  const why = policy.canLookUp ? 'no lookup has found an order yet' : 'it cannot be looked up';
+  const reviewReason = `rejected (${outcome.message}), and ${why}: if something in between repeated the call, it was bought`;
+  return { ...applied, state: 'needs_review', reviewReason, replacements: [] };
 }
 
 /**

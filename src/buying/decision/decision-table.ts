@@ -26,9 +26,18 @@ export function columnFor(facts: {
  *   unknown   perhaps processed: looked up, then the same reference again
  *   resolve   a rejection that an earlier attempt of the entry may have caused, or an answer about another order: only a
  *             lookup of its own reference after the in-flight window settles it
- *   review    a person decides
+ *   unexplained  a rejection that has no meaning here: a person decides
+ *   review    a person decides at once
  */
-export type Verdict = 'settle' | 'reject' | 'wait' | 'again' | 'unknown' | 'resolve' | 'review';
+export type Verdict =
+  | 'settle'
+  | 'reject'
+  | 'wait'
+  | 'again'
+  | 'unknown'
+  | 'resolve'
+  | 'unexplained'
+  | 'review';
 
 /**
  * The scope that an outcome denies at once; `account` is everything that is sent. The rules about
@@ -40,13 +49,13 @@ export interface Cell {
   readonly verdict: Verdict;
   readonly schedule?: ScheduleName;
   readonly pause?: PauseKind;
-  /**
-   * The state of the account or of the product can explain the refusal, and an earlier copy of the
-   * same call can have caused that state: something in between may repeat a call. One lookup comes
-   * before the verdict.
-   */
-  readonly confirm?: true;
 }
+
+/**
+ * Verdicts by which nothing was bought. An earlier copy of the same call can have caused the answer:
+ * something in between may repeat a call. One lookup comes before the verdict.
+ */
+export const rejections: ReadonlySet<Verdict> = new Set(['reject', 'wait', 'unexplained']);
 
 const settle: Cell = { verdict: 'settle' };
 const reject: Cell = { verdict: 'reject' };
@@ -55,9 +64,8 @@ const resolve: Cell = { verdict: 'resolve', schedule: 'standard' };
 const unknown: Cell = { verdict: 'unknown', schedule: 'standard' };
 const unknownCancel: Cell = { verdict: 'unknown', schedule: 'cancel' };
 const again: Cell = { verdict: 'again', schedule: 'standard' };
-const waitFor = (schedule: ScheduleName): Cell => ({ verdict: 'wait', schedule, confirm: true });
-const rejectOnceConfirmed: Cell = { ...reject, confirm: true };
-const reviewOnceConfirmed: Cell = { ...review, confirm: true };
+const waitFor = (schedule: ScheduleName): Cell => ({ verdict: 'wait', schedule });
+const unexplained: Cell = { verdict: 'unexplained' };
 
 type Row = Readonly<Record<Column, Cell>>;
 const row = (
@@ -77,14 +85,14 @@ const ambiguous = row(unknown, unknown, unknownCancel, unknownCancel);
 const ambiguousThen = (schedule: ScheduleName): Row =>
   row({ ...unknown, schedule }, { ...unknown, schedule }, unknownCancel, unknownCancel);
 /** A rejection of a buying call that a cancel should never get. */
-const rejectionOfPurchase = row(reject, resolve, review, review);
+const rejectionOfPurchase = row(reject, resolve, unexplained, review);
 /**
  * A rejection that both a purchase and a cancel may get; after an ambiguous cancel it proves
  * nothing.
  */
 const rejectionOfAny = row(reject, resolve, reject, review);
 /** A refusal to which Spec 7 gives no meaning here. */
-const unexpected = row(reviewOnceConfirmed, resolve, reviewOnceConfirmed, review);
+const unexpected = row(unexplained, resolve, unexplained, review);
 
 /**
  * The consequence of each outcome. After an ambiguous attempt no 4xx proves absence, because the
@@ -105,21 +113,21 @@ export const decisionTable: Readonly<Record<OutcomeRow, Row>> = {
   ip_not_allowed: everywhere({ ...again, pause: 'key' }),
   not_found: rejectionOfAny,
   not_found_unexpected: unexpected,
-  insufficient_balance: row(waitFor('balance'), resolve, review, review),
+  insufficient_balance: row(waitFor('balance'), resolve, unexplained, review),
   reference_in_use: everywhere(review),
   currency_unavailable: rejectionOfPurchase,
   invalid_request: rejectionOfAny,
-  order_refused: row(rejectOnceConfirmed, resolve, rejectOnceConfirmed, review),
+  order_refused: row(reject, resolve, reject, review),
   rate_limited: everywhere({ verdict: 'again', schedule: 'rate_limit' }),
   api_disabled: everywhere({ ...again, pause: 'account' }),
   invalid_variant: rejectionOfPurchase,
-  out_of_stock: row(waitFor('stock'), resolve, review, review),
-  limit_exceeded: row(rejectOnceConfirmed, resolve, review, review),
+  out_of_stock: row(waitFor('stock'), resolve, unexplained, review),
+  limit_exceeded: rejectionOfPurchase,
   not_api_sellable: rejectionOfPurchase,
   plan_unknown: rejectionOfPurchase,
   plan_unorderable: rejectionOfPurchase,
   topup_not_allowed: rejectionOfPurchase,
-  not_cancellable: row(review, review, waitFor('cancel'), { ...resolve, schedule: 'cancel' }),
+  not_cancellable: row(unexplained, resolve, waitFor('cancel'), { ...resolve, schedule: 'cancel' }),
   unlisted_code: unexpected,
   code_out_of_place: unexpected,
   foreign_refusal: ambiguous,

@@ -29,6 +29,8 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
    * believed.
    */
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
+  /** What is kept is why it was cancelled: that counts once lookups have not found it. */
+  readonly isEnding: boolean;
   /** How the last attempt ended, and how many tries in a row ended like that. */
   readonly lastRow: OutcomeRow | null;
   readonly tries: number;

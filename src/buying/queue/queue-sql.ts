@@ -8,7 +8,7 @@ import { findShopOrder } from '../../store/entries/rechecks.ts';
 import { whyHeldByShop } from '../../store/entries/shop-holds.ts';
 import { columnOf, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import { OutboxSteps } from '../../store/sqlite/outbox.ts';
-import { rulesFrom, type EntryRow } from '../../store/sqlite/rows.ts';
+import { isEnding, rulesFrom, type EntryRow } from '../../store/sqlite/rows.ts';
 import { otherSender, otherSenderOf } from '../proofs/account-keys-sql.ts';
 import {
   mayClaim,
@@ -291,6 +291,7 @@ export function unknownFactsOf(
     firstSentAtMs: row.first_sent_steady,
     askedAfterLoss: row.asked_after_loss,
     originReference: originOf(database, row),
+    isEnding: isEnding(row),
     heldByShop: whyHeldByShop(database, row),
     otherSender: otherSenderOf(database, row.id, fingerprint),
     senderPause:

@@ -17,6 +17,11 @@ export interface PurchaseFacts {
    */
   readonly row: OutcomeRow | null;
   readonly firstSentAtMs: number | null;
+  /**
+   * A call of it left after the last lookup that proved it absent. Something in between may have
+   * repeated that call, and brought the answer to its second copy: before it ends, it is looked up.
+   */
+  readonly sentSinceLookup: boolean;
   readonly orderNumber: string | null;
   readonly errorCode: string | null;
   readonly unitCount: number;

@@ -11,6 +11,8 @@ export interface ResendFacts {
   readonly mayBeElsewhere: boolean;
   /** Whether a lookup can tell what became of it. */
   readonly canLookUp: boolean;
+  /** It was cancelled, and ends once lookups have not found it. */
+  readonly isEnding: boolean;
 }
 
 export type ResendVerdict =
@@ -26,6 +28,8 @@ const overdueReason =
   'its deadline passed while its outcome was unknown, and it cannot be looked up: the same reference again could buy it late';
 const elsewhereReason =
   'the outbox was lost, its order may have been charged to another balance or bought in parts, and it cannot be looked up';
+const endingReason =
+  'it was cancelled after a call of it had left, and cannot be looked up: was it bought?';
 const expiredReason =
   'nobody knows whether its reference is still remembered, so it is not sent again, and it cannot be looked up';
 
@@ -44,8 +48,9 @@ export function judgeResend(
     facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.referenceExpiryMs;
   // If it was bought elsewhere, its own reference is new to the API, which would sell it a second time.
   const isUnasked = facts.askedAfterLoss === 0 && (facts.canLookUp || facts.mayBeElsewhere);
-  if (!isLate && !isExpired && !isUnasked) return { step: 'send' };
+  if (!isLate && !isExpired && !isUnasked && !facts.isEnding) return { step: 'send' };
   if (facts.canLookUp) return { step: 'lookup' };
+  if (facts.isEnding) return { step: 'review', reason: endingReason };
   return {
     step: 'review',
     reason: isLate ? overdueReason : isExpired ? expiredReason : elsewhereReason,

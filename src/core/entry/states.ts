@@ -49,6 +49,7 @@ const transitions: Record<EntryState, readonly EntryState[]> = {
     'refunded',
     'rejected',
     'expired',
+    'cancelled',
     'needs_review',
     'held',
   ],

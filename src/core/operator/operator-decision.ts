@@ -66,6 +66,8 @@ export interface OperatorMove
   readonly restartsSchedule: boolean;
   /** Whether another entry, under a new reference, replaces it. */
   readonly reorders: boolean;
+  /** It ends as cancelled once lookups have not found it. */
+  readonly isEnding: boolean;
 }
 
 type OperatorVerdict =
@@ -81,6 +83,7 @@ const unchanged = (facts: OperatorFacts): OperatorMove => ({
   units: null,
   restartsSchedule: false,
   reorders: false,
+  isEnding: false,
 });
 
 type ResolveAction = Extract<EntryAction, { action: 'resolve' }>;
@@ -98,7 +101,7 @@ function reconcile(
 ): { step: 'send' | 'lookup' } | { why: string } {
   if (facts.canLookUp) return { step: 'lookup' };
   const verdict = judgeResend(
-    { ...facts, askedAfterLoss: null, mayBeElsewhere: false },
+    { ...facts, askedAfterLoss: null, mayBeElsewhere: false, isEnding: false },
     policy,
     policy.nowMs,
   );
@@ -138,7 +141,7 @@ export function decideAction(
     case 'release':
       return release(facts, policy);
     case 'cancel':
-      return cancel(facts);
+      return cancel(facts, policy);
     case 'retry':
       return retry(facts, policy);
     case 'resolve':
@@ -154,7 +157,7 @@ export function decideAction(
   }
 }
 
-function cancel(facts: OperatorFacts): OperatorVerdict {
+function cancel(facts: OperatorFacts, { nowMs }: OperatorPolicy): OperatorVerdict {
   const error = facts.hasOtherId
     ? {
         code: samePurchase,
@@ -165,13 +168,10 @@ function cancel(facts: OperatorFacts): OperatorVerdict {
         code: 'cancelled_by_person',
         message: 'cancelled by a person before it was bought; nothing was charged',
       };
-  return accept({
-    ...unchanged(facts),
-    state: 'cancelled',
-    heldFrom: null,
-    reviewReason: null,
-    error,
-  });
+  const cancelled = { ...unchanged(facts), heldFrom: null, reviewReason: null, error };
+  if (!facts.sentSinceLookup) return accept({ ...cancelled, state: 'cancelled' });
+  const ending = { state: 'unknown', nextStep: 'send', dueAtMs: nowMs, isEnding: true } as const;
+  return accept({ ...cancelled, ...ending });
 }
 
 function release(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {

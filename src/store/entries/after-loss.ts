@@ -97,11 +97,15 @@ export function isSurelyUnsent(database: Sqlite, row: EntryRow): boolean {
   );
 }
 
+/** Surely not bought: never sent, or proven absent since, and waiting to be sent again. */
+export const isSurelyUnbought = (database: Sqlite, row: EntryRow): boolean =>
+  row.sent_since_lookup === 0 && isCancellable(database, row);
+
 /**
- * Surely not bought: never sent, or refused in a way that time may change, and waiting to be sent
- * again.
+ * Whether it can be cancelled: never sent, or surely not processed by what was answered, and
+ * waiting to be sent again. If it was sent, it is looked up before it ends.
  */
-export function isSurelyUnbought(database: Sqlite, row: EntryRow): boolean {
+export function isCancellable(database: Sqlite, row: EntryRow): boolean {
   if (isSurelyUnsent(database, row)) return true;
   const isClean =
     row.outcome_unknown === 0 &&
@@ -116,10 +120,11 @@ export function purchaseFactsOf(database: Sqlite, row: EntryRow): PurchaseFacts 
   return {
     state: row.state,
     // A refusal that is not confirmed yet proves nothing.
-    outcomeUnknown: row.outcome_unknown === 1 || row.error_buffered === 1,
+    outcomeUnknown: row.outcome_unknown === 1 || row.error_buffered > 0,
     lostOutboxMayHaveSent: lostOutboxMayHaveSent(database, row),
     row: outcomeRowFrom(row.outcome_row),
     firstSentAtMs: row.first_sent_steady,
+    sentSinceLookup: row.sent_since_lookup === 1,
     orderNumber: row.order_number,
     errorCode: row.error_code,
     unitCount: row.unit_count,

@@ -42,7 +42,7 @@ const updateByPerson = updateOf(
      resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
      error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
      error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
-     error_buffered = CASE WHEN :keepError = 1 THEN error_buffered ELSE 0 END, updated_at_ms = :nowMs,
+     error_buffered = CASE WHEN :keepError = 1 THEN error_buffered ELSE 2 * :isEnding END, updated_at_ms = :nowMs,
      settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
    WHERE id = :id AND state = :from
      AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = entries.id AND a.closed_at_ms IS NULL)`,
@@ -51,6 +51,13 @@ const updateEnded = updateOf(
   `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs,
      error_code = CASE WHEN :keepError = 1 THEN coalesce(error_code, :errorCode) ELSE :errorCode END,
      error_message = CASE WHEN :keepError = 1 THEN coalesce(error_message, :errorMessage) ELSE :errorMessage END
+   WHERE id = :id AND state = :from`,
+);
+// Its outcome is no more unknown than before: it holds nobody up.
+const updateEnding = updateOf(
+  `UPDATE entries SET state = :state, next_step = 'send', due_steady = 0, absences = 0, held_from = NULL, held_by = NULL,
+     error_code = CASE WHEN :isEnding = 1 THEN :errorCode END, error_message = CASE WHEN :isEnding = 1 THEN :errorMessage END,
+     error_buffered = 2 * :isEnding, updated_at_ms = :nowMs
    WHERE id = :id AND state = :from`,
 );
 const updateFlagged = updateOf(
@@ -70,7 +77,7 @@ const updateRecovered = updateOf(
 export const forgetRefusals = statementOf<[], never>(
   `UPDATE entries SET state = CASE state WHEN 'unknown' THEN 'waiting' ELSE state END, error_buffered = 0,
      held_from = CASE state WHEN 'held' THEN 'waiting' END
-   WHERE outcome_unknown = 0 AND (state = 'unknown' OR (state = 'held' AND held_from = 'unknown'))`,
+   WHERE outcome_unknown = 0 AND error_buffered < 2 AND (state = 'unknown' OR (state = 'held' AND held_from = 'unknown'))`,
 );
 const updateHeld = updateOf(
   `UPDATE entries SET state = 'held', held_from = coalesce(held_from, :from), held_by = :by, review_reason = :why, updated_at_ms = :nowMs
@@ -113,6 +120,7 @@ export function applyCommand(
     unitsMissing: unitsMissingOf(row, move, sealed),
     restartsSchedule: move.restartsSchedule ? 1 : 0,
     keepError: error === 'keep' ? 1 : 0,
+    isEnding: move.isEnding ? 1 : 0,
     errorCode: newError?.code ?? null,
     errorMessage: newError?.message.slice(0, longestText) ?? null,
     nowMs,
@@ -150,16 +158,31 @@ export function endOverdue(
     `nothing was charged for ${row.reference}`,
   );
   // A pending entry was never sent; a waiting one was answered.
-  change(outbox.database, row, row.state === 'pending' ? 'expired' : 'rejected', updateEnded, {
+  end(outbox, row, row.state === 'pending' ? 'expired' : 'rejected', {
     keepError: wasRefused ? 1 : 0,
     errorCode: 'not_after_passed',
     errorMessage: 'the deadline of the order passed before it could be bought; nothing was charged',
     nowMs,
   });
-  report(outbox, row, nowMs);
 }
 
-/** Cancels an entry that was never sent, or that was refused and waits to be sent again. */
+/**
+ * Ends an entry as unbought. One that was sent since it was last looked up is looked up first: the
+ * call may have been repeated on its way, and the answer may be that to its second copy.
+ */
+function end(
+  outbox: Outbox,
+  row: EntryRow,
+  state: 'expired' | 'rejected' | 'cancelled',
+  values: Values & { readonly nowMs: number },
+): void {
+  const isEnding = state === 'cancelled' ? 1 : 0;
+  if (row.sent_since_lookup === 0) change(outbox.database, row, state, updateEnded, values);
+  else change(outbox.database, row, 'unknown', updateEnding, { ...values, isEnding });
+  report(outbox, row, values.nowMs);
+}
+
+/** Cancels an entry that was never sent, or that was answered and waits to be sent again. */
 export function cancelEntry(outbox: Outbox, row: EntryRow, message: string, nowMs: number): void {
   assert(row.outcome_unknown === 0, `${row.reference} was surely not bought`);
   const error = {
@@ -167,8 +190,7 @@ export function cancelEntry(outbox: Outbox, row: EntryRow, message: string, nowM
     errorCode: 'taken_back',
     errorMessage: message.slice(0, longestText),
   };
-  change(outbox.database, row, 'cancelled', updateEnded, { ...error, nowMs });
-  report(outbox, row, nowMs);
+  end(outbox, row, 'cancelled', { ...error, nowMs });
 }
 
 /** Flags an entry that the worker cannot settle by itself. */

@@ -31,6 +31,7 @@ export interface EntryRow extends ReferencedPurchase {
   readonly tries: number;
   readonly absences: number;
   readonly first_sent_steady: number | null;
+  readonly sent_since_lookup: 0 | 1;
   readonly key_name: string | null;
   readonly request_method: string | null;
   readonly request_path: string | null;
@@ -47,7 +48,8 @@ export interface EntryRow extends ReferencedPurchase {
   readonly outcome_row: string | null;
   readonly error_code: string | null;
   readonly error_message: string | null;
-  readonly error_buffered: number;
+  /** 2: see `isEnding`. */
+  readonly error_buffered: 0 | 1 | 2;
   readonly review_reason: string | null;
   readonly held_from: EntryState | null;
   readonly held_by: 'shop' | null;
@@ -68,6 +70,10 @@ export function findEntry(database: Sqlite, id: number): EntryRow {
   assert(row !== undefined, `entry ${id} exists`);
   return row;
 }
+
+/** Whether it was cancelled after a call of it had left, and ends once lookups have not found it. */
+export const isEnding = (row: Pick<EntryRow, 'error_buffered'>): boolean =>
+  row.error_buffered === 2;
 
 const findLimit = columnOf<[string], number>(
   'SELECT known_limit FROM variant_limits WHERE variant = ?',
@@ -105,7 +111,8 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     outcomeRow: row.outcome_row,
     errorCode: row.error_code,
     errorMessage: row.error_message,
-    errorBuffered: row.error_buffered === 1,
+    errorBuffered: row.error_buffered > 0,
+    isEnding: isEnding(row),
     createdAtMs: row.created_at_ms,
   };
 }

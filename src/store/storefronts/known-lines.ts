@@ -2,7 +2,7 @@ import type { EntryState } from '../../core/entry/states.ts';
 import { isSameSku } from '../../core/order/sku-map.ts';
 import { samePurchase } from '../../core/operator/operator-decision.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
-import { selectEntriesOfLine, textsFrom, type EntryRow } from '../sqlite/rows.ts';
+import { isEnding, selectEntriesOfLine, textsFrom, type EntryRow } from '../sqlite/rows.ts';
 import { isSurelyUnbought } from '../entries/after-loss.ts';
 import { endedUnbought } from '../entries/entry-changes.ts';
 import type { OrderKey, StorefrontLine } from './storefront-order.ts';
@@ -127,7 +127,8 @@ export function boughtInPlaceOf(database: Sqlite, known: KnownLine): KnownLine |
 export function wasCancelledByShop(database: Sqlite, known: KnownLine): boolean {
   const byPerson = ['cancelled_by_person', samePurchase];
   return currentEntriesOf(database, known).every(
-    (row) => row.state === 'cancelled' && !byPerson.includes(row.error_code ?? ''),
+    (row) =>
+      (row.state === 'cancelled' || isEnding(row)) && !byPerson.includes(row.error_code ?? ''),
   );
 }
 

@@ -2,8 +2,8 @@ import { fingerprintOf, type AcceptableLine } from '../../core/order/order-reque
 import { purchaseFields } from '../../core/order/purchase.ts';
 import { insertLines } from '../intake/new-lines.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
-import { selectEntriesOfLine, type EntryRow } from '../sqlite/rows.ts';
-import { isSurelyUnbought, isSurelyUnsent } from '../entries/after-loss.ts';
+import { isEnding, selectEntriesOfLine, type EntryRow } from '../sqlite/rows.ts';
+import { isCancellable, isSurelyUnsent } from '../entries/after-loss.ts';
 import { cancelEntry, setQuantity } from '../entries/entry-changes.ts';
 import { findKnownLine, needsNoRefund, orderedAs, type KnownLine } from './known-lines.ts';
 import { auditChange, flagLine } from './order-records.ts';
@@ -25,7 +25,7 @@ const selectEsims = columnOf<[number], string>(
 export function refundableEntries(database: Sqlite, known: KnownLine): readonly EntryRow[] {
   return selectEntriesOfLine(database)
     .all(known.id)
-    .filter((row) => !needsNoRefund.has(row.state));
+    .filter((row) => !needsNoRefund.has(row.state) && !isEnding(row));
 }
 
 /**
@@ -39,7 +39,7 @@ export function takeRefund(taking: Taking, line: StorefrontLine, known: KnownLin
   const isWhole = line.remaining === 0;
   if (isWhole) cancelUnbought(taking, open);
   // Some parts of a split line may be bought and others not.
-  const left = isWhole ? open.filter((row) => !isSurelyUnbought(database, row)) : open;
+  const left = isWhole ? open.filter((row) => !isCancellable(database, row)) : open;
   if (left.length === 0) return;
   if (isWhole && order.onRefund === 'cancel_esim' && cancelEsims(taking, known, left)) return;
   if (!isWhole && changeUnsent(taking, line, known, open)) {
@@ -58,7 +58,7 @@ function cancelUnbought(
   { outbox, database, order, taken }: Taking,
   open: readonly EntryRow[],
 ): void {
-  const unbought = open.filter((row) => isSurelyUnbought(database, row));
+  const unbought = open.filter((row) => isCancellable(database, row));
   for (const row of unbought)
     cancelEntry(outbox, row, 'the storefront refunded it before it was bought', order.nowMs);
   const why = 'refunded or cancelled in the storefront before it was bought';

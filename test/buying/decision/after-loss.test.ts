@@ -31,6 +31,7 @@ describe('after the loss of an outbox', () => {
       firstSentAtMs: null,
       askedAfterLoss: 0,
       mayBeElsewhere: false,
+      isEnding: false,
       canLookUp: true,
     } as const;
     expect(judgeResend(unsent, policy, now)).toEqual({ step: 'lookup' });
@@ -46,6 +47,7 @@ describe('after the loss of an outbox', () => {
       firstSentAtMs: null,
       askedAfterLoss: 0,
       mayBeElsewhere: true,
+      isEnding: false,
       canLookUp: false,
     } as const;
     expect(judgeResend(blind, policy, now)).toMatchObject({ step: 'review' });
@@ -156,6 +158,7 @@ describe('after the loss of an outbox', () => {
       firstSentAtMs: null,
       askedAfterLoss: looked.askedAfterLoss,
       mayBeElsewhere: false,
+      isEnding: false,
       canLookUp: true,
     };
     expect(judgeResend(again, policy, now)).toEqual({ step: 'send' });

@@ -116,6 +116,7 @@ describe('a reference that is to be sent again', () => {
     firstSentAtMs: now - 1000,
     askedAfterLoss: null,
     mayBeElsewhere: false,
+    isEnding: false,
     canLookUp: true,
   } as const;
 

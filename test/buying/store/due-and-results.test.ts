@@ -1,7 +1,7 @@
 import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
+import { close, closeConfirmed, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;
 beforeEach(async () => {
@@ -162,7 +162,7 @@ describe('an order whose deadline passes while it waits', () => {
         row,
       } as const;
       const error = { code: row, message: 'said then', buffered: false };
-      await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), { ...waiting, error }));
+      await closeConfirmed(outbox, await outbox.opened(), { ...waiting, error });
       expect(await stepsOf(outbox.store).expireOverdue(5000, 5)).toBe(1);
       const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
       expect(due?.document.lines[0]?.entries[0]).toMatchObject({

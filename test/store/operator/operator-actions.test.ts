@@ -24,6 +24,15 @@ const takenBack = {
   error_message: 'cancelled by a person before it was bought; nothing was charged',
   settled_at_ms: nowMs,
 };
+/** Its call has left: it is looked up before it ends. */
+const ending = {
+  ...takenBack,
+  state: 'unknown',
+  next_step: 'send',
+  due_steady: nowMs,
+  error_buffered: 2,
+  settled_at_ms: null,
+};
 const done = {
   units_missing: 1,
   state: 'fulfilled',
@@ -39,7 +48,7 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
   'pending: hold': held,
   'pending: cancel': takenBack,
   'waiting: hold': { ...held, held_from: 'waiting' },
-  'waiting: cancel': takenBack,
+  'waiting: cancel': ending,
   'waiting: retry': { due_steady: nowMs },
   'unknown: hold': { ...held, held_from: 'unknown' },
   'unknown: retry': { due_steady: nowMs },
@@ -48,7 +57,7 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
   'held, pending: release': { ...back, state: 'pending' },
   'held, pending: cancel': { ...takenBack, held_from: null },
   'held, waiting: release': { ...back, state: 'waiting' },
-  'held, waiting: cancel': { ...takenBack, held_from: null },
+  'held, waiting: cancel': { ...ending, held_from: null },
   'held, unknown: release': { ...back, state: 'unknown', due_steady: nowMs },
   'held, placed: release': { ...back, state: 'placed', due_steady: nowMs },
   'needs_review, refused: retry': {

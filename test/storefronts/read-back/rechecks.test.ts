@@ -4,7 +4,14 @@ import type { RecheckRule } from '../../../src/store/entries/rechecks.ts';
 import type { OpenAttempt } from '../../../src/buying/queue/claim-sql.ts';
 import type { RestSettings } from '../../../src/storefronts/shop/shop-settings.ts';
 import { explain } from '../../../src/buying/queue/explain-queue.ts';
-import { close, emptyBalance, line, nothing, rechecking } from '../../support/outbox.ts';
+import {
+  close,
+  closeConfirmed,
+  emptyBalance,
+  line,
+  nothing,
+  rechecking,
+} from '../../support/outbox.ts';
 import { hour } from '../shop-settings.ts';
 import { MovedClock } from './moved-clock.ts';
 import {
@@ -395,9 +402,7 @@ describe('the state of an order', () => {
     const attempt = await claim(null);
     if (attempt === null) throw new Error('it is due');
     const nowMs = clock.wallMs();
-    await stepsOf(outbox.store).closeAttempt(
-      close(attempt, { ...emptyBalance, dueAtMs: nowMs }, { nowMs }),
-    );
+    await closeConfirmed(outbox, attempt, { ...emptyBalance, dueAtMs: nowMs }, nowMs);
     change({ status: 'cancelled' });
     expect(await claim()).toBeNull();
     await logged(takenIn, 2);

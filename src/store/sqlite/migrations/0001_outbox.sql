@@ -283,6 +283,8 @@ CREATE TABLE entries (
   -- Since when the API may know the reference.
   first_sent_steady         REAL,
   last_sent_at_ms           INTEGER,
+  -- 1: a call of it left after the last lookup that proved it absent, so it may not end as unbought without another one.
+  sent_since_lookup         INTEGER NOT NULL DEFAULT 0 CHECK (sent_since_lookup IN (0, 1)),
   key_name                  TEXT,
   -- The exact request, stored with the first attempt and never rendered again.
   request_method            TEXT,
@@ -307,7 +309,8 @@ CREATE TABLE entries (
   error_code                TEXT,
   error_message             TEXT,
   -- 1: an earlier attempt of ours may have caused the rejection above, so it proves nothing yet.
-  error_buffered            INTEGER NOT NULL DEFAULT 0 CHECK (error_buffered IN (0, 1)),
+  -- 2: it ends as cancelled for the reason above, once lookups have not found it.
+  error_buffered            INTEGER NOT NULL DEFAULT 0 CHECK (error_buffered IN (0, 1, 2)),
   review_reason             TEXT,
   -- Who resolved it by hand, for its result.
   resolved_by               TEXT,

@@ -12,15 +12,14 @@ import {
   setUnits,
   updateOf,
 } from '../store/entries/entry-changes.ts';
-import { rememberEsim } from '../store/entries/esim-origins.ts';
+import { rememberUnits, type Shared } from '../store/entries/delivered-units.ts';
 import { keepAnswer } from '../store/entries/kept-answers.ts';
 import { recordPause, type NewPause } from '../store/entries/pauses.ts';
 import { addReplacements } from '../store/entries/replacements.ts';
-import { indexUnits } from '../store/search/record-words.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../store/sqlite/database.ts';
 import type { Outbox } from '../store/sqlite/outbox.ts';
 import { writeMark } from '../store/sqlite/steady-time.ts';
-import { findEntry, type EntryRow } from '../store/sqlite/rows.ts';
+import { findEntry, isInQuestion, type EntryRow } from '../store/sqlite/rows.ts';
 import { stampBackOff, type KeyBackOff } from '../store/wholesale-keys.ts';
 import { applyScopeChange, readScopeFindings } from './breakers/evidence-sql.ts';
 import type { ScopeChange, ScopeFindings } from './breakers/judge-call.ts';
@@ -28,12 +27,7 @@ import { settleAttemptSlots } from './budget/budget-sql.ts';
 import type { Settlement } from './decision/settlement.ts';
 import { proveFirstKey } from './proofs/account-keys-sql.ts';
 import { recordAcceptedPath } from './proofs/call-paths-sql.ts';
-import {
-  collisionOf,
-  markShownTwice,
-  reviewOfCollision,
-  type Collision,
-} from './proofs/collisions-sql.ts';
+import { collisionOf, markShownTwice, sharedText } from './proofs/collisions-sql.ts';
 import type { OpenAttempt } from './queue/claim-sql.ts';
 
 type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose'> & { readonly entryId: number };
@@ -111,7 +105,7 @@ const updateSettled = updateOf(
      error_code = :errorCode, error_message = :errorMessage, error_buffered = max(:errorBuffered, CASE WHEN :errorBuffered = 1 THEN error_buffered ELSE 0 END),
      sent_since_lookup = CASE WHEN :isSent = 1 THEN 1 WHEN :isProvenAbsent = 1 THEN 0 ELSE sent_since_lookup END,
      review_reason = :reviewReason,
-     order_number = coalesce(:orderNumber, order_number), status = coalesce(:status, status),
+     order_number = :orderNumber, in_question = CASE WHEN :isAnswered = 1 THEN :inQuestion ELSE in_question END, status = coalesce(:status, status),
      cost = coalesce(:cost, cost), charged_currency = coalesce(:chargedCurrency, charged_currency),
      ${setUnits}, updated_at_ms = :nowMs,
      settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
@@ -175,10 +169,11 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
   if (!isSubmit && !lookedUp.includes(row.state))
     return { pausesChanged, settlement: close.settlement, line };
   const collision = collisionOf(outbox, row, close.settlement);
-  const settlement =
-    collision === null ? close.settlement : reviewOfCollision(close.settlement, collision);
+  const alsoShown = collision === null ? null : sharedText(collision);
+  const settlement = alsoShown === null ? close.settlement : flagged(close.settlement, alsoShown);
   settleEntry(outbox, row, {
     settlement,
+    alsoShown,
     nowMs,
     expected: isSubmit ? ['sending'] : lookedUp,
     isSubmit,
@@ -199,31 +194,29 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
   return { pausesChanged, settlement, line };
 }
 
+function flagged(settlement: Settlement, why: string): Settlement {
+  const reviewReason = [settlement.reviewReason ?? [], why].flat().join('; ');
+  return { ...settlement, state: 'needs_review', reviewReason };
+}
+
 /**
  * The other entry of a collision needs review, too; one that was delivered stands in the attention
  * list instead.
  */
-function flagOther(outbox: Outbox, { other, what }: Collision, row: EntryRow, nowMs: number): void {
+function flagOther(outbox: Outbox, { other, what }: Shared, row: EntryRow, nowMs: number): void {
   const { database } = outbox;
-  const shared = `${what} is also that of ${row.reference}: one of them has the other's`;
-  if (other.state === 'placed')
-    flagForReview(
-      outbox,
-      findEntry(database, other.id),
-      `${shared}, so it is not delivered`,
-      nowMs,
-    );
-  else
-    markShownTwice(database).run({
-      id: other.id,
-      shared: `${shared}, and this one was delivered`,
-      nowMs,
-    });
+  const isPlaced = other.state === 'placed';
+  const shared = sharedText({ other: row, what });
+  const told = shared.replace('so it is not', 'and this one was');
+  if (isPlaced) flagForReview(outbox, findEntry(database, other.id), shared, nowMs);
+  markShownTwice(database).run({ id: other.id, shared: isPlaced ? shared : told, nowMs });
 }
 
 /** The outcome of a call. */
 interface SettledCall {
   readonly settlement: Settlement;
+  /** Which number or unit of its answer another entry has; null: none. */
+  readonly alsoShown: string | null;
   readonly nowMs: number;
   readonly expected: readonly EntryState[];
   readonly isSubmit: boolean;
@@ -235,7 +228,7 @@ interface SettledCall {
 export function settleEntry(
   outbox: Outbox,
   row: EntryRow,
-  { settlement, nowMs, expected, isSubmit, isSent }: SettledCall,
+  { settlement, alsoShown, nowMs, expected, isSubmit, isSent }: SettledCall,
 ): void {
   const { database, units: sealed } = outbox;
   const { state, answer, error } = settlement;
@@ -244,10 +237,14 @@ export function settleEntry(
     `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`,
   );
   const isUnbought = state === 'waiting' || endedUnbought.has(state);
-  const units = withDelivered(answer?.units ?? [], sealed.known(row)).slice(
+  const before = sealed.known(row);
+  const isReplaced = isInQuestion(row) && answer !== null;
+  const units = withDelivered(answer?.units ?? [], isReplaced ? [] : before).slice(
     0,
     keptUnits(row.quantity),
   );
+  // One of them is not its own.
+  const isMore = state === 'needs_review' && units.length > (row.quantity ?? 1);
   changeOrKeep(database, row, state, updateSettled, {
     ...settlement,
     outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
@@ -257,19 +254,18 @@ export function settleEntry(
     errorCode: error?.code ?? null,
     errorMessage: error?.message.slice(0, longestText) ?? null,
     errorBuffered: error?.buffered === true ? 1 : 0,
-    orderNumber: answer?.orderNumber ?? null,
+    orderNumber: answer?.orderNumber ?? (isReplaced ? null : row.order_number),
+    inQuestion: isMore ? settlement.reviewReason : alsoShown,
+    isAnswered: answer === null ? 0 : 1,
     status: answer?.status ?? null,
     cost: answer?.cost ?? null,
     chargedCurrency: answer?.currency ?? null,
     ...sealed.toStore(row.reference, units),
+    keepsUnits: isReplaced ? 0 : 1,
     nowMs,
     final: isFinal(state) ? 1 : 0,
   });
-  indexUnits(database, row.id, answer?.units ?? []);
-  if (row.operation === 'esim_order') {
-    for (const { iccid } of answer?.units ?? [])
-      if (iccid !== undefined) rememberEsim(database).run(iccid, row.id);
-  }
+  rememberUnits(outbox, row, before, units);
   learnFromRejection(database, row, settlement, nowMs);
   addReplacements(outbox, row, settlement.replacements, nowMs);
   // A poll that finds nothing new is not reported.

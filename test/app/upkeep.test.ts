@@ -72,7 +72,7 @@ it('finds damage, and health fails', async () => {
   await outbox.reopen();
   const side = new SqliteDatabase(outbox.path);
   side.pragma('foreign_keys = OFF');
-  side.exec("INSERT INTO unit_endings (ending, entry_id) VALUES ('ABCD', 999)");
+  side.exec("INSERT INTO esims (iccid, entry_id) VALUES ('8944000000000000001', 999)");
   side.close();
   const upkeep = make();
   await upkeep.start();

@@ -123,7 +123,8 @@ describe('the worker flags for review, and shows no code in the log or in a reas
       state: 'needs_review',
       error: { message: expect.stringContaining(reason) },
     });
-    expect(entryOf(worker)?.units).toHaveLength(kept);
+    expect(entryOf(worker)?.units).toEqual([]);
+    expect(worker.store.read.showOrder(null, 'o1')?.entries[0]?.unitCount).toBe(kept);
     expect(await worker.logged('needs review')).not.toContain('AAAA');
     expect(evidenceOf(worker)).not.toContain('AAAA');
   });

@@ -178,22 +178,20 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     file: 'buying/commit-sql.ts',
     changes: [
       [
-        'const settlement = collision === null ? close.settlement :',
+        'const settlement = alsoShown === null ? close.settlement :',
         'const settlement = nowMs > 0 ? close.settlement :',
       ],
     ],
   },
   {
     name: 'a code of another order is delivered again',
-    file: 'buying/proofs/collisions-sql.ts',
-    changes: [
-      ['plain(one.code) === plain(other.code) &&', 'plain(one.code) !== plain(other.code) &&'],
-    ],
+    file: 'core/answers/unit-names.ts',
+    changes: [["if (code !== '') return", "if (code !== '' && pin !== '') return"]],
   },
   {
     name: 'nobody hears that what was delivered is shown for another order',
     file: 'buying/commit-sql.ts',
-    changes: [['  else markShownTwice(', '  else if (nowMs < 0) markShownTwice(']],
+    changes: [['markShownTwice(database)', 'if (isPlaced) markShownTwice(database)']],
   },
   {
     name: 'an answer about another order is settled as a refusal',

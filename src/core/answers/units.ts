@@ -36,13 +36,10 @@ const nothingWords = new Set(
   ),
 );
 
-/** Letters and digits only, in one case: a code is compared without regard to its form. */
-function plain(text: string): string {
-  return text
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, '');
-}
+/** Letters and digits only. */
+const exact = (text = ''): string => text.normalize('NFKC').replaceAll(/[^\p{L}\p{N}]+/gu, '');
+/** The same in one case: a word is compared without regard to its form. */
+const plain = (text: string): string => exact(text).toLowerCase();
 
 /** `****`, `xxxx-xxxx`, `0000`, or a code of which only the end is shown. */
 function isMasked(text: string): boolean {
@@ -133,15 +130,13 @@ function believableEsim(unit: Unit, names: ReadonlySet<string>): Unit | null {
 }
 
 /**
- * The values that identify a unit. Several codes may share an address, and several eSIMs a server.
+ * The values that identify a unit of one answer. Two codes that differ in capitals are two: the API
+ * lists what it sold. Several codes may share an address, and several eSIMs a server.
  */
 function identitiesOf(unit: Unit, isEsim: boolean): readonly string[] {
-  if (!isEsim)
-    return [
-      JSON.stringify([plain(unit.code ?? ''), plain(unit.pin ?? ''), unit.url?.trim() ?? '']),
-    ];
+  if (!isEsim) return [JSON.stringify([exact(unit.code), exact(unit.pin), unit.url?.trim() ?? ''])];
   const matching = unit.matching_id ?? unit.lpa?.split('$')[2] ?? '';
-  const activation = matching === '' ? [] : [`lpa ${plain(unit.lpa ?? matching)}`];
+  const activation = matching === '' ? [] : [`lpa ${exact(unit.lpa ?? matching)}`];
   return [...(unit.iccid === undefined ? [] : [`iccid ${unit.iccid}`]), ...activation];
 }
 
@@ -193,7 +188,9 @@ const identifying = ['code', 'iccid', 'lpa', 'pin', 'serial', 'url'] as const;
 
 function isSame(one: Unit, other: Unit): boolean {
   const field = identifying.find((name) => one[name] !== undefined && other[name] !== undefined);
-  return field !== undefined && one[field] === other[field];
+  // Cards may share a number, each with a PIN of its own.
+  const isOtherCard = one.pin !== undefined && other.pin !== undefined && one.pin !== other.pin;
+  return field !== undefined && one[field] === other[field] && !isOtherCard;
 }
 
 /**

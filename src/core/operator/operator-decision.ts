@@ -27,7 +27,10 @@ export interface OperatorFacts
   /** How long the API may still process the last call, in ms. */
   readonly inFlightWindowLeftMs: number;
   readonly notAfterMs: number | null;
+  /** Without those that may be of another order. */
   readonly units: readonly Unit[];
+  /** Its order number may be that of another order: one that is entered takes its place. */
+  readonly inQuestion: boolean;
   readonly reviewReason: string | null;
   /** A call for it is in flight; a lookup does not change the state. */
   readonly callOpen: boolean;
@@ -209,8 +212,11 @@ function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   return accept({ ...again, state: 'unknown', nextStep: next.step, outcomeUnknown: true });
 }
 
+const ownNumber = ({ orderNumber, inQuestion }: OperatorFacts): string | null =>
+  inQuestion ? null : orderNumber;
+
 function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
-  const known = facts.orderNumber;
+  const known = ownNumber(facts);
   if (known !== null && order.orderNumber !== null && order.orderNumber !== known) {
     return refuse(
       `the supplier's order is ${known}, not ${order.orderNumber}`,
@@ -256,7 +262,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
 }
 
 function resolved(facts: OperatorFacts, order: ResolveAction): OperatorMove {
-  const orderNumber = facts.orderNumber ?? order.orderNumber;
+  const orderNumber = ownNumber(facts) ?? order.orderNumber;
   return { ...unchanged(facts), ...outcomeKnown, state: order.as, reviewReason: null, orderNumber };
 }
 
@@ -286,5 +292,5 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
   }
   const note = order.note === null ? '' : `: ${order.note}`;
   const error = { code: rejectedByPerson, message: `a person found that it was not bought${note}` };
-  return accept({ ...resolved(facts, order), error });
+  return accept({ ...resolved(facts, order), units: entered.units, error });
 }

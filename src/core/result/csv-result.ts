@@ -72,7 +72,7 @@ const delivered: readonly ResultEntry['state'][] = ['fulfilled', 'needs_manual_d
 
 export function csvResultCells(line: ResultLine): readonly string[] {
   const entries = line.entries;
-  // A row that has a code can be handed out. Units that need review are in the result of the order.
+  // A row that has a code can be handed out.
   const units = entries.flatMap(({ state, units: all }) => (delivered.includes(state) ? all : []));
   const of = (read: (entry: ResultEntry) => string | null): string =>
     joined(entries.map((entry) => read(entry) ?? ''));

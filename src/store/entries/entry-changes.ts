@@ -2,8 +2,8 @@ import { missingUnits } from '../../core/answers/units.ts';
 import type { OperatorMove } from '../../core/operator/operator-decision.ts';
 import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
+import { rememberUnits } from './delivered-units.ts';
 import { resultChanged } from '../results/due-results.ts';
-import { indexUnits } from '../search/record-words.ts';
 import { columnOf, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
@@ -26,9 +26,14 @@ export const reported: ReadonlySet<EntryState> = new Set([
   'needs_review',
 ]);
 
-/** New units take the place of those before; none leave them as they are. */
-export const setUnits = `units = coalesce(:units, units), unit_count = coalesce(:unitCount, unit_count),
-     sealed_by = CASE WHEN :units IS NULL THEN sealed_by ELSE :sealedBy END`;
+/** New units take the place of those before; with `keepsUnits`, none leave them as they are. */
+const replaced = (column: string, value: string): string =>
+  `${column} = CASE WHEN :units IS NULL AND :keepsUnits = 1 THEN ${column} ELSE ${value} END`;
+export const setUnits = [
+  replaced('units', ':units'),
+  replaced('unit_count', 'coalesce(:unitCount, 0)'),
+  replaced('sealed_by', ':sealedBy'),
+].join(', ');
 
 export const updateOf = (sql: string) => statementOf<Values, never>(sql);
 type Update = ReturnType<typeof updateOf>;
@@ -38,7 +43,8 @@ const updateByPerson = updateOf(
   `UPDATE entries SET state = :state, next_step = :nextStep, due_steady = :dueAtMs, outcome_unknown = :outcomeUnknown,
      in_flight_window_end_steady = :inFlightWindowEndMs, review_reason = :reviewReason,
      held_from = :heldFrom, held_by = NULL,
-     order_number = coalesce(order_number, :orderNumber), ${setUnits}, units_missing = :unitsMissing,
+     order_number = :orderNumber, in_question = CASE WHEN state = 'needs_review' AND :final = 1 THEN NULL ELSE in_question END,
+     ${setUnits}, units_missing = :unitsMissing,
      resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
      error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
      error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
@@ -117,6 +123,7 @@ export function applyCommand(
     ...move,
     outcomeUnknown: move.outcomeUnknown ? 1 : 0,
     ...sealed.toStore(row.reference, units ?? []),
+    keepsUnits: units === null ? 1 : 0,
     unitsMissing: unitsMissingOf(row, move, sealed),
     restartsSchedule: move.restartsSchedule ? 1 : 0,
     keepError: error === 'keep' ? 1 : 0,
@@ -126,7 +133,7 @@ export function applyCommand(
     nowMs,
     final: isFinal(state) ? 1 : 0,
   });
-  indexUnits(database, row.id, units ?? []);
+  if (units !== null) rememberUnits(outbox, row, sealed.known(row), units);
   if (row.state !== state || units !== null) report(outbox, row, nowMs, state);
 }
 
@@ -137,10 +144,7 @@ function unitsMissingOf(
   sealed: SealedUnits,
 ): number {
   if (state !== 'fulfilled') return 0;
-  return missingUnits(
-    { ...row, orderNumber: row.order_number ?? orderNumber },
-    units ?? sealed.of(row),
-  );
+  return missingUnits({ ...row, orderNumber }, units ?? sealed.of(row));
 }
 
 /**

@@ -5,6 +5,13 @@ import type { EntryRow } from '../sqlite/rows.ts';
 export const rememberEsim = statementOf<[iccid: string, entryId: number], never>(
   'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
 );
+/** As an operator decided. */
+export const takeEsim = statementOf<[iccid: string, entryId: number], never>(
+  'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO UPDATE SET entry_id = excluded.entry_id',
+);
+export const forgetEsim = statementOf<[iccid: string, entryId: number], never>(
+  'DELETE FROM esims WHERE iccid = ? AND entry_id = ?',
+);
 /** The entry that an eSIM came from. */
 export const findEntryOfEsim = statementOf<
   [iccid: string],

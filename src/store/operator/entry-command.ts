@@ -14,10 +14,11 @@ import { resultChanged } from '../results/due-results.ts';
 import { recordAudit, unknownReference, type AuditedRequest } from '../sqlite/audit.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
+import { isInQuestion, type EntryRow } from '../sqlite/rows.ts';
 import { purchaseFactsOf } from '../entries/after-loss.ts';
 import { applyCommand } from '../entries/entry-changes.ts';
-import { findEntryOfEsim, originOf, rememberEsim } from '../entries/esim-origins.ts';
+import { findShared, rememberUnits } from '../entries/delivered-units.ts';
+import { originOf, takeEsim } from '../entries/esim-origins.ts';
 import { reorder } from '../entries/replacements.ts';
 import { liftShopHold, makeOwnPurchase, whyVanished } from '../entries/shop-holds.ts';
 
@@ -85,14 +86,15 @@ export function actOnEntry(
   const newReference = move.reorders ? reorder(outbox, row, as, nowMs) : null;
   const resolvedBy = order.action === 'resolve' ? command.actor : null;
   if (!move.reorders) applyCommand(outbox, row, { ...move, reviewReason, resolvedBy }, nowMs);
+  if (order.action === 'resolve' && order.as === 'fulfilled') {
+    const iccids = (order.iccids ?? []).map((iccid) => ({ iccid }));
+    takeUnits(outbox, row, [...(move.units ?? []), ...iccids]);
+  }
   const isReleased = order.action === 'release';
   if (isReleased) liftShopHold(database, row);
   for (const { reference: subject } of isReleased ? makeOwnPurchase(outbox, row, nowMs) : []) {
     const held = { reason: whyVanished, action: 'hold', subject, detail: { instead: reference } };
     recordAudit(database, { ...command, ...held });
-  }
-  if (order.action === 'resolve') {
-    rememberEsims(database, row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
   }
   recordAudit(database, {
     ...command,
@@ -188,26 +190,22 @@ function requireWholeLine(database: Sqlite, row: EntryRow): void {
   );
 }
 
-/** The order of an eSIM answers for its cancel, so what the API said about it is never replaced. */
-function rememberEsims(database: Sqlite, row: EntryRow, iccids: readonly string[]): void {
-  for (const iccid of iccids) {
-    const owner = findEntryOfEsim(database).get(iccid);
-    if (owner !== undefined && owner.id !== row.id) {
-      throw new OrderSyncError(
-        'NOT_ALLOWED',
-        `The eSIM ${iccid} came with the order ${owner.reference}`,
-        {
-          hint: 'compare the ICCIDs with the list of the supplier; nothing was changed',
-        },
-      );
+/**
+ * One unit, one customer: what another order was delivered is not given to a second one. An order
+ * that needs review itself was not delivered, so it gives its eSIMs up.
+ */
+function takeUnits(outbox: Outbox, row: EntryRow, units: readonly Unit[]): void {
+  for (const unit of units) {
+    const shared = findShared(outbox, row.id, [unit]);
+    if (shared !== null && shared.other.state !== 'needs_review') {
+      const message = `${shared.what} of these units came with the order ${shared.other.reference}`;
+      throw new OrderSyncError('NOT_ALLOWED', message, {
+        hint: 'compare the units with the list of the supplier; nothing was changed',
+      });
     }
-    rememberEsim(database).run(iccid, row.id);
+    if (unit.iccid !== undefined) takeEsim(outbox.database).run(unit.iccid, row.id);
   }
-}
-
-function iccidsOf(row: EntryRow, units: readonly Unit[] | null): readonly string[] {
-  if (row.operation !== 'esim_order') return [];
-  return (units ?? []).flatMap(({ iccid }) => iccid ?? []);
+  rememberUnits(outbox, row, [], units);
 }
 
 function factsOf(outbox: Outbox, row: ActingRow, command: EntryCommand): OperatorFacts {
@@ -223,7 +221,8 @@ function factsOf(outbox: Outbox, row: ActingRow, command: EntryCommand): Operato
     inFlightWindowEndMs: row.in_flight_window_end_steady,
     inFlightWindowLeftMs: Math.max(0, (row.in_flight_window_end_steady ?? 0) - command.steadyMs),
     notAfterMs: steadyOf(row.not_after_ms, { wallMs: command.nowMs, steadyMs: command.steadyMs }),
-    units: outbox.units.of(row),
+    units: isInQuestion(row) ? [] : outbox.units.of(row),
+    inQuestion: isInQuestion(row),
     reviewReason: row.review_reason,
     callOpen: findOpenCall(database).get(row.id) !== undefined,
     canLookUp: command.lookupFamilies.includes(familyOf(row.operation)) && isOriginKnown,

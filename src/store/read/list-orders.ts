@@ -287,11 +287,11 @@ const byEsim = matches(
   `SELECT l.request_id FROM esims s JOIN entries e ON e.id = s.entry_id ${ofLine} WHERE s.iccid >= ? AND s.iccid < ?`,
 );
 const byEnding = matches(
-  `SELECT l.request_id FROM unit_endings u JOIN entries e ON e.id = u.entry_id ${ofLine} WHERE u.ending = ? ORDER BY e.id DESC`,
+  `SELECT l.request_id FROM unit_marks u JOIN entries e ON e.id = u.entry_id ${ofLine} WHERE u.ending = ? ORDER BY e.id DESC`,
 );
 /** By a whole code. The text of a sealed one is not known here: it is found by its ending alone. */
 const byCode = matches(
-  `SELECT l.request_id FROM unit_endings u JOIN entries e ON e.id = u.entry_id ${ofLine}
+  `SELECT l.request_id FROM unit_marks u JOIN entries e ON e.id = u.entry_id ${ofLine}
    WHERE u.ending = ? AND (e.sealed_by IS NOT NULL OR instr(upper(e.units), upper(?)) > 0) ORDER BY e.id DESC`,
 );
 const rowsWith = (match: string): string =>

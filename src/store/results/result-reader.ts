@@ -15,7 +15,7 @@ import type { OrderedEntries } from '../../core/result/delivered-lines.ts';
 import { clientActionFor } from '../../core/answers/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
-import { purchaseColumnsOf, recordFrom, textsFrom } from '../sqlite/rows.ts';
+import { isInQuestion, purchaseColumnsOf, recordFrom, textsFrom } from '../sqlite/rows.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
 /**
@@ -146,6 +146,7 @@ export interface LineEntryRow extends ReferencedPurchase {
   readonly review_reason: string | null;
   readonly settled_at_ms: number | null;
   readonly held_by: string | null;
+  readonly in_question: string | null;
 }
 
 const selectRequest = statementOf<[number], RequestRow>(
@@ -154,7 +155,7 @@ const selectRequest = statementOf<[number], RequestRow>(
 /** The columns of a line `l` and an entry `e` that a result shows. */
 export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference,
   ${purchaseColumnsOf('e')}, e.state, e.replaced, e.units_missing, e.resolved_by, e.order_number, e.charged_currency, e.cost, e.units,
-  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason, e.settled_at_ms, e.held_by`;
+  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason, e.settled_at_ms, e.held_by, e.in_question`;
 const selectEntries = statementOf<[number], LineEntryRow>(`
   SELECT ${lineEntryColumns}
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`);
@@ -185,7 +186,8 @@ export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntr
     order_number: row.order_number,
     currency: row.charged_currency ?? row.currency,
     cost: row.cost,
-    units: units.of(row),
+    // Which of them the customer gets, an operator decides.
+    units: row.state === 'needs_review' || isInQuestion(row) ? [] : units.of(row),
     ...(row.shredded_at_ms === null
       ? {}
       : { shredded: { units: row.unit_count, at: isoTime(row.shredded_at_ms) } }),

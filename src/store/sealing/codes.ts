@@ -1,11 +1,11 @@
 import type { Unit } from '../../core/answers/order-answer.ts';
-import { endingOf } from '../../core/order/search-words.ts';
 import {
   checkedAuditedRequest,
   recordAudit,
   unknownReference,
   type AuditedRequest,
 } from '../sqlite/audit.ts';
+import { forgetEndings } from '../entries/delivered-units.ts';
 import { isResultNeeded } from '../results/due-results.ts';
 import { inTransaction, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
@@ -43,9 +43,6 @@ const selectOld = statementOf<ShredCursor & { beforeMs: number; limit: number },
 const shred = statementOf<{ id: number; nowMs: number }, never>(
   'UPDATE entries SET units = NULL, sealed_by = NULL, units_missing = 0, shredded_at_ms = :nowMs WHERE id = :id AND units IS NOT NULL',
 );
-const forgetEnding = statementOf<[string, number], never>(
-  'DELETE FROM unit_endings WHERE ending = ? AND entry_id = ?',
-);
 
 /**
  * Shredding of codes that were kept for long enough. Everything else stays. The connection
@@ -76,15 +73,9 @@ export class CodeRetention extends OutboxSteps {
   });
 }
 
-function shredUnits(
-  { database, units }: Outbox,
-  row: OldRow,
-  { nowMs, reason }: ShredRequest,
-): void {
-  for (const unit of units.known(row)) {
-    const ending = endingOf(unit);
-    if (ending !== null) forgetEnding(database).run(ending, row.id);
-  }
+function shredUnits(outbox: Outbox, row: OldRow, { nowMs, reason }: ShredRequest): void {
+  const { database } = outbox;
+  forgetEndings(outbox, row.id, outbox.units.known(row));
   shred(database).run({ id: row.id, nowMs });
   const detail = { reference: row.reference, units: row.unitCount };
   recordAudit(database, {

@@ -1,5 +1,4 @@
-import { endingOf, searchWords } from '../../core/order/search-words.ts';
-import type { Unit } from '../../core/answers/order-answer.ts';
+import { searchWords } from '../../core/order/search-words.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
 /** Facts about a line that are no words of the shop. */
@@ -7,9 +6,6 @@ const unsearched: ReadonlySet<string> = new Set(['shop_quantity', 'shop_product'
 
 const insertWords = statementOf<[number, string], never>(
   'INSERT INTO search_words (rowid, words) VALUES (?, ?)',
-);
-const insertEnding = statementOf<[string, number], never>(
-  'INSERT INTO unit_endings (ending, entry_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
 );
 
 // A line has its id as its number in the index of words. An order of which nothing was accepted has
@@ -45,14 +41,6 @@ export function indexLine(
 /** A line orders another product from now on, and is found by that, too. */
 export function indexProduct(database: Sqlite, lineId: number, product: string | null): void {
   add(database, lineId, [product]);
-}
-
-/** The entry is found by the last four characters of its codes; more of them is not stored. */
-export function indexUnits(database: Sqlite, entryId: number, units: readonly Unit[]): void {
-  for (const unit of units) {
-    const ending = endingOf(unit);
-    if (ending !== null) insertEnding(database).run(ending, entryId);
-  }
 }
 
 function add(database: Sqlite, row: number, values: readonly unknown[]): void {

@@ -1,4 +1,4 @@
-import type { EntryState } from '../../core/entry/states.ts';
+import { isFinal, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseFields, purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
@@ -51,6 +51,7 @@ export interface EntryRow extends ReferencedPurchase {
   /** 2: see `isEnding`. */
   readonly error_buffered: 0 | 1 | 2;
   readonly review_reason: string | null;
+  readonly in_question: string | null;
   readonly held_from: EntryState | null;
   readonly held_by: 'shop' | null;
   readonly replaced: number;
@@ -59,6 +60,13 @@ export interface EntryRow extends ReferencedPurchase {
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
 }
+
+/**
+ * Whether the number and the units of an entry may be those of another order. Then they do not count
+ * beside an answer to its own reference, or beside what an operator enters.
+ */
+export const isInQuestion = (row: Pick<EntryRow, 'state' | 'in_question'>): boolean =>
+  row.in_question !== null && !isFinal(row.state);
 
 export const selectEntriesOfLine = statementOf<[lineId: number], EntryRow>(
   'SELECT * FROM entries WHERE line_id = ? ORDER BY id',
@@ -106,8 +114,9 @@ export function entryOf({ database, units }: Pick<Outbox, 'database' | 'units'>,
     absences: row.absences,
     firstSentAtMs: row.first_sent_steady,
     keyName: row.key_name,
-    orderNumber: row.order_number,
-    units: units.known(row),
+    ...(isInQuestion(row)
+      ? { orderNumber: null, units: [] }
+      : { orderNumber: row.order_number, units: units.known(row) }),
     outcomeRow: row.outcome_row,
     errorCode: row.error_code,
     errorMessage: row.error_message,

@@ -1,7 +1,7 @@
 import { stepsOf } from '../../support/steps.ts';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { OrderAnswer } from '../../../src/core/answers/order-answer.ts';
+import type { OrderAnswer, Unit } from '../../../src/core/answers/order-answer.ts';
 import type { AcceptableLine } from '../../../src/core/order/order-request.ts';
 import { statementTexts } from '../../../src/store/sqlite/database.ts';
 import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
@@ -12,6 +12,11 @@ const esimAnswer = (orderNumber: string): OrderAnswer => ({
   ...answer,
   orderNumber,
   units: [{ iccid, lpa: 'LPA:1$a.b$c' }],
+});
+const unitAnswer = (orderNumber: string, unit: Unit): OrderAnswer => ({
+  ...answer,
+  orderNumber,
+  units: [unit],
 });
 const codeAnswer = (orderNumber: string | null, code: string, pin?: string): OrderAnswer => ({
   ...answer,
@@ -44,7 +49,7 @@ async function bought(
 
 describe('what another entry already has', () => {
   it.each<
-    [
+    readonly [
       string,
       readonly [Partial<AcceptableLine>, OrderAnswer],
       readonly [Partial<AcceptableLine>, OrderAnswer],
@@ -70,12 +75,49 @@ describe('what another entry already has', () => {
       'a code',
     ],
     ['an eSIM', [esim, esimAnswer('N-1')], [esim, esimAnswer('N-2')], `the eSIM ${iccid}`],
+    ...(
+      [
+        ['a short code', { code: 'AB1' }, { code: 'ab 1' }, 'a code'],
+        ['a code in full-width letters', { code: 'AB12' }, { code: 'ＡＢ１２' }, 'a code'],
+        ['a number that had no PIN', { code: 'AB12' }, { code: 'AB12', pin: '77' }, 'a code'],
+        ['a number without its PIN', { code: 'AB12', pin: '77' }, { code: 'AB12' }, 'a code'],
+        ['a number with its PIN', { code: 'A1', pin: '7-7' }, { code: 'A1', pin: '77' }, 'a code'],
+        ['a PIN that is the code', { pin: '11112222333' }, { code: '1111 2222 333' }, 'a code'],
+        [
+          'a link',
+          { url: 'https://Gift.example/c/aB1' },
+          { url: 'http://gift.example/c/aB1/' },
+          'a link',
+        ],
+        [
+          'a link with its PIN',
+          { url: 'https://gift.example/c/1', pin: '12' },
+          { url: 'https://gift.example/c/1', pin: '12' },
+          'a link',
+        ],
+      ] as const
+    ).map(
+      ([name, first, second, what]) =>
+        [
+          name,
+          [{}, unitAnswer('N-1', first)] as const,
+          [{}, unitAnswer('N-2', second)] as const,
+          what,
+        ] as const,
+    ),
+    [
+      'an activation code',
+      [esim, unitAnswer('N-1', { lpa: 'LPA:1$a.b$K2-1111' })],
+      [esim, unitAnswer('N-2', { iccid, matching_id: 'k21111' })],
+      'an activation code',
+    ],
   ])('needs review and is not delivered: %s', async (_what, first, second, what) => {
     const { box, found, counts } = await bought(first, second);
     expect(found[0]?.state).toBe('fulfilled');
     expect(found[1]?.state).toBe('needs_review');
     expect(found[1]?.reason).toContain(`${what} is also that of ${found[0]?.reference}`);
-    expect(found[1]?.reason).not.toContain('1111');
+    expect(found[1]?.reason).not.toMatch(/1111|gift\.example/);
+    expect(box.store.read.resultDocument(2).document.lines[0]?.entries[0]?.units).toEqual([]);
     expect(counts).toMatchObject({ fulfilled: 1, needs_review: 1 });
     // Both stand in the attention list, and each names the other one.
     const rows = box.store.read.attention(9);
@@ -91,6 +133,23 @@ describe('what another entry already has', () => {
         [found[1]?.reference, ['needs_review', found[1]?.reason]],
       ]),
     );
+  });
+
+  it('is known after its codes were shredded', async () => {
+    const { box } = await bought([{}, codeAnswer('N-1', 'AAAA-1111-AAAA')]);
+    await box.store.results.closeDelivery({
+      requestId: 1,
+      sink: 'folder',
+      version: 99,
+      nowMs: 3000,
+    });
+    const shredding = { beforeMs: 4000, nowMs: 5000, reason: 'old', after: null, limit: 9 };
+    expect(await box.store.codeRetention.shredNext(shredding)).toMatchObject({ shredded: 1 });
+    await box.accept([line({ orderId: 'later' })]);
+    const attempt = await box.opened({ nowMs: 6000 });
+    const shown = { ...fulfilled, answer: codeAnswer('N-2', 'AAAA-1111-AAAA') };
+    await stepsOf(box.store).closeAttempt(close(attempt, shown));
+    expect(box.store.read.counts()).toMatchObject({ fulfilled: 1, needs_review: 1 });
   });
 
   it('is said once of what was delivered, until it is shown for a third order', async () => {
@@ -131,6 +190,26 @@ describe('what another entry already has', () => {
       [{}, codeAnswer('N-2', 'AAAA-1111', '2')],
     ],
     [
+      'a short PIN without a code, beside an address',
+      [{}, unitAnswer('N-1', { url: 'https://gift.example', pin: '12' })],
+      [{}, unitAnswer('N-2', { url: 'https://gift.example', pin: '13' })],
+    ],
+    [
+      'an address beside a code',
+      [{}, unitAnswer('N-1', { url: 'https://gift.example', code: 'AB1' })],
+      [{}, unitAnswer('N-2', { url: 'https://gift.example', code: 'AB2' })],
+    ],
+    [
+      'a link that differs in capitals',
+      [{}, unitAnswer('N-1', { url: 'https://gift.example/aB1' })],
+      [{}, unitAnswer('N-2', { url: 'https://gift.example/Ab1' })],
+    ],
+    [
+      'a server of eSIMs',
+      [esim, unitAnswer('N-1', { iccid, lpa: 'LPA:1$a.b$' })],
+      [esim, unitAnswer('N-2', { iccid: `${iccid}9`, lpa: 'LPA:1$a.b$' })],
+    ],
+    [
       'a code with the same ending',
       [{}, codeAnswer('N-1', 'AAAA-1111-ZZZZ')],
       [{}, codeAnswer('N-2', 'BBBB-2222-ZZZZ')],
@@ -159,18 +238,27 @@ describe('what another entry already has', () => {
       [{}, codeAnswer('N-2', 'BBBB-2222-BBBB')],
     );
     const database = new SqliteDatabase(box.path, { readonly: true });
-    const plans = [...statementTexts]
-      .filter((sql) => sql.includes("e.outcome_row IS NOT 'answer_mismatch'"))
-      .map((sql) =>
-        database
-          .prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
-          .all({ orderNumber: 'N-1', operation: 'gift_card_order', id: 1, ending: 'AAAA' })
-          .map(({ detail }) => detail),
-      );
+    const detail = (sql: string, ...given: unknown[]) =>
+      database
+        .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+        .all(...given)
+        .map((row) => row.detail);
+    const [byNumber = '', byMark = ''] = ['entries_by_order_number', 'FROM unit_marks u'].map(
+      (text) =>
+        [...statementTexts].find((sql) => sql.includes(text) && sql.includes('e.state NOT')),
+    );
+    const plans = [
+      detail(byNumber, { orderNumber: 'N-1', operation: 'gift_card_order', id: 1 }),
+      detail(byMark, 'mark', 1),
+    ];
     database.close();
     expect(plans).toEqual([
       ['SEARCH e USING INDEX entries_by_order_number (order_number=?)'],
-      ['SEARCH u USING PRIMARY KEY (ending=?)', 'SEARCH e USING INTEGER PRIMARY KEY (rowid=?)'],
+      [
+        'SEARCH u USING PRIMARY KEY (mark=?)',
+        'SEARCH e USING INTEGER PRIMARY KEY (rowid=?)',
+        'USE TEMP B-TREE FOR ORDER BY',
+      ],
     ]);
   });
 

@@ -157,7 +157,8 @@ describe('the units of an order', () => {
       'complete',
     ],
     ['the same twice', [{ code: 'AAAA' }, { code: 'AAAA' }], 'repeated'],
-    ['the same twice, in another form', [{ code: 'AAAA-BBBB' }, { code: 'aaaabbbb' }], 'repeated'],
+    ['the same twice, in another form', [{ code: 'AAAA-BBBB' }, { code: 'AAAABBBB' }], 'repeated'],
+    ['two that differ in capitals', [{ code: 'aBcD-1234' }, { code: 'AbCd-1234' }], 'complete'],
     [
       'the same code with two serial numbers',
       [

@@ -133,7 +133,12 @@ describe('shredding', () => {
     );
     expect(await redeliver(outbox.store, {}, 7000)).toBe(0);
     await outbox.accept([line({ orderId: '1001', lineId: '2' })], null, 7000);
-    await stepsOf(outbox.store).closeAttempt(close(await outbox.opened({ nowMs: 7000 }), bought));
+    await stepsOf(outbox.store).closeAttempt(
+      close(await outbox.opened({ nowMs: 7000 }), {
+        ...bought,
+        answer: { ...answer, units: [{ code: 'ANOTHER-CODE' }] },
+      }),
+    );
     expect(await outbox.store.results.dueDeliveries('folder', 90_000, 10)).toEqual([]);
     expect(outbox.store.read.attention(10)).toMatchObject([
       { kind: 'delivery', orderId: '1001', message: expect.stringContaining('were shredded') },

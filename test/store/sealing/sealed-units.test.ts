@@ -66,8 +66,8 @@ describe('sealed units', () => {
     await outbox.reopen([]);
     await buy('1001');
     await outbox.reopen([sealKey('k1')]);
-    await buy('1002');
-    expect([unitsOf(1), unitsOf(2)]).toEqual([[{ code }], [{ code }]]);
+    await buy('1002', 'SECOND-CODE-2222');
+    expect([unitsOf(1), unitsOf(2)]).toEqual([[{ code }], [{ code: 'SECOND-CODE-2222' }]]);
   });
 
   it('that were moved to another entry are not delivered there: that result is flagged, the others are delivered', async () => {
@@ -113,9 +113,9 @@ describe('the keys', () => {
     await expect(outbox.reopen([])).rejects.toThrow(expect.objectContaining(missing));
     await expect(outbox.reopen([sealKey('k2')])).rejects.toThrow(expect.objectContaining(missing));
     await outbox.reopen([sealKey('k2'), sealKey('k1')]);
-    await buy('1003');
+    await buy('1003', 'THIRD-CODE-3333');
     expect(unitsOf(1)).toEqual([{ code }]);
-    expect(unitsOf(3)).toEqual([{ code }]);
+    expect(unitsOf(3)).toEqual([{ code: 'THIRD-CODE-3333' }]);
   });
 
   it('with another value under a known id are noticed before anything is sealed', async () => {
@@ -132,9 +132,9 @@ describe('sealing again', () => {
     await outbox.reopen([]);
     await buy('1001');
     await outbox.reopen([sealKey('k1')]);
-    await buy('1002');
+    await buy('1002', `${code}-2`);
     await outbox.reopen([sealKey('k2'), sealKey('k1')]);
-    await buy('1003');
+    await buy('1003', `${code}-3`);
     expect(outbox.store.read.sealUsage()).toHaveLength(3);
     expect(await outbox.store.sealing.sealNext(1)).toEqual({
       sealed: 1,
@@ -151,7 +151,11 @@ describe('sealing again', () => {
     for (const file of ['', '-wal'])
       expect(readFileSync(`${outbox.path}${file}`).includes(code)).toBe(false);
     await outbox.reopen([sealKey('k2')]);
-    expect([1, 2, 3].map(unitsOf)).toEqual([[{ code }], [{ code }], [{ code }]]);
+    expect([1, 2, 3].map(unitsOf)).toEqual([
+      [{ code }],
+      [{ code: `${code}-2` }],
+      [{ code: `${code}-3` }],
+    ]);
   });
 
   it('leaves what cannot be opened, names it, and seals the others', async () => {

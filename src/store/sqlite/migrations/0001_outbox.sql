@@ -314,8 +314,9 @@ CREATE TABLE entries (
   review_reason             TEXT,
   -- Who resolved it by hand, for its result.
   resolved_by               TEXT,
-  -- After it was delivered: which order number, code or eSIM of it another entry was shown, too, and its reference.
-  also_shown                TEXT,
+  -- Why its order number or its units may be those of another order: another entry was shown them, too, or they are more than were
+  -- ordered. See `isInQuestion`.
+  in_question               TEXT,
   created_at_ms             INTEGER NOT NULL,
   updated_at_ms             INTEGER NOT NULL,
   settled_at_ms             INTEGER,
@@ -349,7 +350,7 @@ CREATE INDEX entries_to_shred ON entries (settled_at_ms, id) WHERE units IS NOT 
 -- `pending`, so only the first index costs time then.
 CREATE INDEX entries_pending_age ON entries (substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state = 'pending';
 CREATE INDEX entries_state_age ON entries (state, substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state <> 'pending';
-CREATE INDEX entries_shown_twice ON entries (id) WHERE also_shown IS NOT NULL AND acknowledged_at_ms IS NULL;
+CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL AND acknowledged_at_ms IS NULL;
 
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never deleted: their references must be known for ever'); END;
@@ -362,12 +363,16 @@ CREATE TRIGGER entries_keep_their_headers BEFORE UPDATE OF request_headers ON en
 WHEN OLD.request_method IS NOT NULL AND NEW.request_headers IS NOT OLD.request_headers
 BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
 
--- The last four characters of delivered codes, for the search; the codes are in entries.units alone.
-CREATE TABLE unit_endings (
-  ending   TEXT NOT NULL CHECK (length(ending) = 4),
+-- Which entry was shown which unit, so that no unit is given to two customers: a keyed hash of each name of the unit (its code, with its
+-- PIN; its link; its ICCID; its activation code). It stays when the codes are shredded; the codes are in entries.units alone.
+CREATE TABLE unit_marks (
+  mark     TEXT NOT NULL CHECK (length(mark) = 22),
   entry_id INTEGER NOT NULL REFERENCES entries (id),
-  PRIMARY KEY (ending, entry_id)
+  -- The last four characters of a code of eight and more, for the search; null once the codes are shredded.
+  ending   TEXT CHECK (length(ending) = 4),
+  PRIMARY KEY (mark, entry_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX unit_marks_by_ending ON unit_marks (ending, entry_id) WHERE ending IS NOT NULL;
 
 -- Which order an eSIM came from: after an ambiguous cancel, a lookup of that order tells what became of it.
 CREATE TABLE esims (

@@ -129,10 +129,10 @@ FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.i
 WHERE e.units_missing > 0 AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
 UNION ALL
 -- What was delivered for a line was shown for another order, too: one of both customers has what the other one paid for.
-SELECT 'shown_twice', 'shown_twice' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, 'shown_twice', e.also_shown,
+SELECT 'shown_twice', 'shown_twice' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, 'shown_twice', e.in_question,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 1
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
-WHERE e.also_shown IS NOT NULL AND e.state = 'fulfilled' AND e.acknowledged_at_ms IS NULL
+WHERE e.in_question IS NOT NULL AND e.state = 'fulfilled' AND e.acknowledged_at_ms IS NULL
 UNION ALL
 -- A line that was not accepted, until it comes again corrected: from then on its entry answers for it. The same mistake of the
 -- same line in a later file takes its place: that is one thing to do. And what the worker flagged about an order of a shop. A

@@ -264,6 +264,18 @@ const ways: readonly Way[] = [
     refusal: null,
   },
   {
+    name: 'delivered, and its cost cannot be read',
+    fail: async (store) => {
+      const shown = { ...answer, cost: null, uncountedCost: '10,10' };
+      await settled(store, { ...fulfilled, answer: shown });
+    },
+    kind: 'uncounted_cost',
+    code: 'uncounted_cost',
+    message: 'its cost is no plain amount: 10,10',
+    result: null,
+    refusal: null,
+  },
+  {
     name: 'bought as a person found, and nobody has its units',
     fail: async (store) => {
       const reference = await settled(store, review({ outcomeUnknown: true, row: 'dropped' }));
@@ -597,6 +609,7 @@ describe('each way in which an order can fail', () => {
       expired: true,
       needs_manual_delivery: true,
       shown_twice: true,
+      uncounted_cost: true,
       invalid_line: true,
       storefront: true,
       invalid_file: true,

@@ -658,6 +658,7 @@ describe('order-sync queue status', () => {
             "orders": 1,
             "refunded": "0.00",
             "spent": "19.00",
+            "uncounted": 0,
           },
         ],
       }

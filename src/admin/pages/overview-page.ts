@@ -62,8 +62,8 @@ function firstAnswers(
   const { open, oldestOpenMs, dueDeliveries } = read.backlog();
   const spent = read.spending({ fromMs: nowMs, untilMs: nowMs + 1 });
   const amounts = spent.map(
-    ({ currency, spent: amount, refunded }) =>
-      html`<span class="number">${amount}</span> ${currency}${Number(refunded) > 0 ? `, ${refunded} refunded` : null}<br>`,
+    ({ currency, spent: amount, uncounted, refunded }) =>
+      html`<span class="number">${amount}</span> ${currency}${uncounted > 0 ? ` without ${uncounted} orders` : null}${Number(refunded) > 0 ? `, ${refunded} refunded` : null}<br>`,
   );
   const orders = spent.reduce((sum, it) => sum + it.orders, 0);
   return html`<ul class="answers" aria-label="Now">
@@ -250,10 +250,17 @@ function spentSection({ read, clock }: PageSources): Html {
     untilMs: nowMs + 1,
   });
   const today = isoTime(nowMs).slice(0, 10);
-  const rows = days.map(({ day, currency, orders, spent, refunded }) => {
-    return [day === today ? `${day} (today)` : day, currency, orders, spent, refunded];
+  const rows = days.map(({ day, currency, orders, spent, uncounted, refunded }) => {
+    return [day === today ? `${day} (today)` : day, currency, orders, spent, uncounted, refunded];
   });
-  const header = ['Day (UTC)', 'Currency', 'Orders charged', 'Spent', 'Refunded'];
+  const header = [
+    'Day (UTC)',
+    'Currency',
+    'Orders charged',
+    'Spent',
+    'Orders of unknown cost',
+    'Refunded',
+  ];
   const main =
     rows.length === 0
       ? html`<p>Nothing in the last ${spendingDays} days.</p>`

@@ -102,9 +102,10 @@ const spentText = ({
   currency,
   orders,
   spent,
+  uncounted,
   refunded,
 }: ReturnType<OutboxReader['spending']>[number]): string =>
-  `spent today (UTC): ${spent} ${currency}, refunded ${refunded}, orders charged: ${orders}\n`;
+  `spent today (UTC): ${spent} ${currency}, refunded ${refunded}, orders charged: ${orders}${uncounted > 0 ? `; not counted, of unknown cost: ${uncounted}` : ''}\n`;
 
 function pauseRow({
   scope,

@@ -98,6 +98,9 @@ export const attentionReasons = {
   shown_twice: holding(
     'nothing: it was delivered, perhaps to the wrong customer',
   )`ask the supplier whose it is, replace what is wrong, then end it with ${'ack'}`,
+  uncounted_cost: holding(
+    'nothing: what was spent does not have it',
+  )`compare the answer with the mapping by ${'test'} and correct \`wholesale.wire.answer\`, then end it with ${'ack'}`,
   line_refused: line`correct the line and send it again, or end it with ${'ack'}`,
   other_content: holding(
     'nothing: what was accepted first counts',
@@ -201,6 +204,8 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
       return `${evidence.sink ?? ''}${typeof evidence.file === 'string' ? ` ${evidence.file}` : ''}, tried ${evidence.tries ?? 0} times: ${message ?? ''}`;
     case 'units_missing':
       return unitsMissing(evidence);
+    case 'uncounted_cost':
+      return `its cost is no plain amount: ${message ?? ''}`;
     case 'line_refused':
     case 'other_content':
     case 'sku_unknown':

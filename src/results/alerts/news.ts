@@ -115,6 +115,7 @@ const sentences: Readonly<Record<string, string>> = {
   expired: 'paid lines were not bought before their deadline',
   needs_manual_delivery: 'lines wait for units that a person must enter',
   shown_twice: 'delivered units were shown for other orders, too',
+  uncounted_cost: 'orders have a cost that cannot be read',
   invalid_line: 'order lines were not accepted',
   storefront: 'orders of shops need a look',
   invalid_file: 'order files were refused',

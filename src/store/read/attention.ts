@@ -21,6 +21,7 @@ export const attentionKinds = [
   'expired',
   'needs_manual_delivery',
   'shown_twice',
+  'uncounted_cost',
   'invalid_line',
   'storefront',
   'invalid_file',

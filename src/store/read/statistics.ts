@@ -37,7 +37,7 @@ const selectAmounts = statementOf<
   { day: string; name: string; currency: string; n: bigint }
 >(
   `SELECT date(hour * 3600, 'unixepoch') AS day, name, key AS currency, n FROM hourly_statistics
-   WHERE name IN ('bought', 'spent', 'refunded') AND hour >= :first AND hour < :end ORDER BY day DESC, currency`,
+   WHERE name IN ('bought', 'spent', 'uncounted', 'refunded') AND hour >= :first AND hour < :end ORDER BY day DESC, currency`,
 );
 
 /** The units of time that a period touches. */
@@ -118,6 +118,8 @@ export function readSpending(database: Sqlite, period: Period) {
       orders: Number(sum('bought')),
       /** What the API charged, as a decimal number. */
       spent: decimal(sum('spent')),
+      /** Orders that were bought on this day, and are in no sum: no cost of them is known. */
+      uncounted: Number(sum('uncounted')),
       /**
        * The cost of orders that ended as refunded on this day, whenever they were bought. The
        * refund of a cancelled eSIM is not known.

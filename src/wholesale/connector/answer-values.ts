@@ -104,6 +104,12 @@ export function amountIn(value: ExactJson, minorDigits: number): string | null {
   return `${padded.slice(0, -minorDigits)}.${padded.slice(-minorDigits)}${fraction}`;
 }
 
+/** A text in the place of an amount. What does not look like one may be a code: it is not shown. */
+export function shownAmount(value: ExactJson): string | null {
+  const text = textIn(value)?.trim() ?? null;
+  return text === null || /^[-+]?[\d.,' ]{1,24}(e[-+]?\d{1,4})?$/i.test(text) ? text : '(a text)';
+}
+
 /** A currency code in capital letters; null for anything else, such as the amount of a balance. */
 export function currencyIn(value: ExactJson): string | null {
   return matching(value, /^[A-Za-z]{3}$/)?.toUpperCase() ?? null;

@@ -7,7 +7,15 @@ import {
 } from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
 import type { Family } from '../../core/order/purchase.ts';
-import { amountIn, currencyIn, firstAt, isSameText, textIn, valueAt } from './answer-values.ts';
+import {
+  amountIn,
+  currencyIn,
+  firstAt,
+  isSameText,
+  shownAmount,
+  textIn,
+  valueAt,
+} from './answer-values.ts';
 import { failedAnswer, hasErrors, saysItFailed, whyUnrecognised } from './recognise-order.ts';
 import { readCodeUnits, readEsimUnits, type ReadUnits } from './read-units.ts';
 import type { AnswerWire } from './wire-answer.ts';
@@ -136,12 +144,15 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
     read.find(({ unreadFields }) => unreadFields.length > 0);
   const { units = [], unreadFields = [] } = delivered ?? {};
   const currency = first(wire.currency, currencyIn);
+  const cost = first(wire.cost, (value) => costIn(value, currency, wire));
+  const uncountedCost = cost === null ? first(wire.cost, shownAmount) : null;
   return {
     orderNumber: first(wire.number, textIn),
     reference: first(wire.reference, textIn),
     status,
     statusClass: statusClassOf(status, wire),
-    cost: first(wire.cost, (value) => costIn(value, currency, wire)),
+    cost,
+    ...(uncountedCost === null ? {} : { uncountedCost }),
     currency,
     units,
     ...(unreadFields.length > 0 ? { unreadFields } : {}),

@@ -312,6 +312,7 @@ describe('counting the attention list', () => {
       'e USING INDEX entries_unbought (state=?)',
       'e USING INDEX entries_to_deliver',
       'e USING INDEX entries_shown_twice',
+      'e USING INDEX entries_uncounted',
       'j USING INDEX rejections_attention',
       'n USING INDEX rejections_by_order (source=? AND order_id=? AND rowid>?)',
       'e USING INDEX entries_waiting_age (created_at_ms<?)',

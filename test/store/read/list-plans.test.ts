@@ -17,7 +17,7 @@ afterEach(() => outbox.close());
 const large = /^SCAN (?:entries|lines|requests|attempts|deliveries|[elradnu]|nl)\b/;
 /** Indexes of what is open or in attention: the worker has at most some thousand such rows. */
 const short =
-  /USING (?:COVERING )?INDEX (?:entries_(?:unknown|sending|placed|attention|waiting|waiting_age|unbought|to_deliver|shown_twice)|attempts_open|deliveries_given_up)\b/;
+  /USING (?:COVERING )?INDEX (?:entries_(?:unknown|sending|placed|attention|waiting|waiting_age|unbought|to_deliver|shown_twice|uncounted)|attempts_open|deliveries_given_up)\b/;
 /** The newest orders: it ends with the page, or after 5,000. */
 const newestOrders =
   /FROM requests (?:r )?WHERE (?:r\.)?id < :beforeId ORDER BY (?:r\.)?id DESC LIMIT/;

@@ -24,6 +24,9 @@ const countAgain = `INSERT INTO hourly_statistics (hour, name, key, n)
   SELECT settled_at_ms / 3600000, 'spent', coalesce(charged_currency, currency),
     CAST(total(round(CAST(cost AS REAL) * 1000000)) AS INTEGER) FROM entries WHERE cost IS NOT NULL GROUP BY 1, 3
   UNION ALL
+  SELECT settled_at_ms / 3600000, 'uncounted', coalesce(charged_currency, currency), count(*) FROM entries
+    WHERE state = 'fulfilled' AND cost IS NULL GROUP BY 1, 3
+  UNION ALL
   SELECT settled_at_ms / 3600000, 'refunded', coalesce(charged_currency, currency),
     CAST(total(round(CAST(cost AS REAL) * 1000000)) AS INTEGER) FROM entries
     WHERE state = 'refunded' AND cost IS NOT NULL GROUP BY 1, 3`;
@@ -173,8 +176,22 @@ describe('what was spent', () => {
     await settle(costing('7.00', 'EUR'), day + 23 * hour);
     await settle(costing('1'), day + 24 * hour);
     expect(spendingOf()).toEqual([
-      { day: '2026-11-22', currency: 'EUR', orders: 1, spent: '7.00', refunded: '0.00' },
-      { day: '2026-11-22', currency: 'USD', orders: 3, spent: '12.645', refunded: '0.00' },
+      {
+        day: '2026-11-22',
+        currency: 'EUR',
+        orders: 1,
+        spent: '7.00',
+        uncounted: 0,
+        refunded: '0.00',
+      },
+      {
+        day: '2026-11-22',
+        currency: 'USD',
+        orders: 3,
+        spent: '12.645',
+        uncounted: 0,
+        refunded: '0.00',
+      },
     ]);
     expect(spendingOf(day + 24 * hour, day + 25 * hour)).toMatchObject([
       { day: '2026-11-23', spent: '1.00' },
@@ -187,7 +204,25 @@ describe('what was spent', () => {
     const refunded = costing('4.50', 'USD', { state: 'refunded' });
     await stepsOf(outbox.store).closeAttempt(close(attempt, refunded, { nowMs: day + hour }));
     expect(spendingOf()).toEqual([
-      { day: '2026-11-22', currency: 'USD', orders: 1, spent: '4.50', refunded: '4.50' },
+      {
+        day: '2026-11-22',
+        currency: 'USD',
+        orders: 1,
+        spent: '4.50',
+        uncounted: 0,
+        refunded: '4.50',
+      },
+    ]);
+  });
+
+  it('says how many orders it does not have, because no cost of them is known', async () => {
+    const { cost: _cost, ...rest } = answer;
+    await settle({ ...fulfilled, answer: { ...rest, cost: null } }, day);
+    await settle(costing('5.00'), day);
+    await settle({ ...costing('5.00'), answer: { ...rest, cost: null, currency: 'EUR' } }, day);
+    expect(spendingOf()).toMatchObject([
+      { currency: 'EUR', orders: 0, spent: '0.00', uncounted: 1 },
+      { currency: 'USD', orders: 1, spent: '5.00', uncounted: 1 },
     ]);
   });
 

@@ -296,6 +296,8 @@ CREATE TABLE entries (
   status                    TEXT,
   cost                      TEXT,
   charged_currency          TEXT,
+  -- The cost that an answer showed in another form than a plain amount, while none is known: it is in no sum.
+  uncounted_cost            TEXT,
   -- JSON, or sealed: `sealed:1:<key id>:<nonce>:<text>`, and then the key that sealed them. No generated column: with one,
   -- VACUUM INTO of some versions of SQLite fails.
   units                     TEXT,
@@ -350,6 +352,7 @@ CREATE INDEX entries_to_shred ON entries (settled_at_ms, id) WHERE units IS NOT 
 -- `pending`, so only the first index costs time then.
 CREATE INDEX entries_pending_age ON entries (substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state = 'pending';
 CREATE INDEX entries_state_age ON entries (state, substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state <> 'pending';
+CREATE INDEX entries_uncounted ON entries (id) WHERE uncounted_cost IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL AND acknowledged_at_ms IS NULL;
 
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries
@@ -606,6 +609,7 @@ END;
 --   latency   fulfilled entries by the time from intake to settlement: key is ceil(4 * log2(ms / 100)), so a step is 19 %
 --   calls     calls for entries, by purpose
 --   bought    orders of which the cost became known, by currency; `spent`: what they cost, in millionths
+--   uncounted fulfilled orders of which no cost is known, by currency
 --   refunded  what orders had cost that ended as refunded, by currency, in millionths
 CREATE TABLE hourly_statistics (
   name TEXT NOT NULL CHECK (length(name) <= 16),
@@ -631,6 +635,10 @@ BEGIN
   SELECT NEW.updated_at_ms / 3600000, 'latency',
          CAST(max(0, ceil(4 * log2(max(1, NEW.updated_at_ms - NEW.created_at_ms) / 100.0))) AS INTEGER), 1
   WHERE NEW.state = 'fulfilled'
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
+  INSERT INTO hourly_statistics (hour, name, key, n)
+  SELECT NEW.updated_at_ms / 3600000, 'uncounted', coalesce(NEW.charged_currency, NEW.currency, '-'), 1
+  WHERE NEW.state = 'fulfilled' AND NEW.cost IS NULL AND NEW.operation <> 'esim_cancel'
   ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
   INSERT INTO hourly_statistics (hour, name, key, n)
   SELECT NEW.updated_at_ms / 3600000, 'refunded', coalesce(NEW.charged_currency, NEW.currency, '-'),

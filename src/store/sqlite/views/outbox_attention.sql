@@ -134,6 +134,12 @@ SELECT 'shown_twice', 'shown_twice' AS reason, e.reference, e.reference, r.sourc
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
 WHERE e.in_question IS NOT NULL AND e.state = 'fulfilled' AND e.acknowledged_at_ms IS NULL
 UNION ALL
+-- A delivered order whose cost is in no sum.
+SELECT 'uncounted_cost', 'uncounted_cost' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, 'uncounted_cost', e.uncounted_cost,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 1
+FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
+WHERE e.uncounted_cost IS NOT NULL AND e.state = 'fulfilled' AND e.acknowledged_at_ms IS NULL
+UNION ALL
 -- A line that was not accepted, until it comes again corrected: from then on its entry answers for it. The same mistake of the
 -- same line in a later file takes its place: that is one thing to do. And what the worker flagged about an order of a shop. A
 -- known line with other content (`conflict`) may have come from anywhere.

@@ -3,7 +3,7 @@ import { outcomeRowFrom } from '../core/answers/outcome.ts';
 import { productScope } from '../core/order/scope.ts';
 import { lostOutboxMayHaveSent } from '../store/entries/after-loss.ts';
 import { adoptConnector, showUnproven } from '../store/entries/connector-canary.ts';
-import { endOverdue, recoverEntry } from '../store/entries/entry-changes.ts';
+import { endOverdue, flagForReview, recoverEntry } from '../store/entries/entry-changes.ts';
 import { originOf } from '../store/entries/esim-origins.ts';
 import { readExposure } from '../store/entries/open-calls.ts';
 import { columnOf, inTransaction, statementOf } from '../store/sqlite/database.ts';
@@ -140,7 +140,8 @@ export class BuyingSteps extends OutboxSteps {
           if (allowed > 0) recoverEntry(database, row, nowMs);
           allowed -= 1;
         } else {
-          endOverdue(outbox, row, wasOrderRefused(row), nowMs);
+          if (row.outcome_row === 'not_cancellable') flagForReview(outbox, row, lateCancel, nowMs);
+          else endOverdue(outbox, row, wasOrderRefused(row), nowMs);
           ended += 1;
         }
       }
@@ -148,6 +149,9 @@ export class BuyingSteps extends OutboxSteps {
     });
   }
 }
+
+const lateCancel =
+  'its deadline passed while nothing showed whether an earlier copy of the call has cancelled the eSIM';
 
 /** Whether the API refused this order itself, rather than the account, the key or the rate. */
 function wasOrderRefused(row: EntryRow): boolean {

@@ -123,7 +123,7 @@ ${delayTexts().join('\n')}
 | after a loss, a cancel: the order of its eSIM | the cancel is sent | |
 
 Review, too: no lookup has ever found an order, and the entry is rejected or overdue; goods of another order, and no lookup shows those that were
-ordered; an overdue cancel that is not shown as cancelled; no lookup is possible after \`not_after\` or the reference expiry.
+ordered; a cancel that is overdue, or refused for good, and that no order shows as cancelled or its eSIM as in use; no lookup is possible after \`not_after\` or the reference expiry.
 `;
 
 it('the page of outcomes shows the table that the worker runs on', () => {

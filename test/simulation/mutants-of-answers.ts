@@ -153,6 +153,16 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a refused cancel is rejected although no order shows its eSIM',
+    file: submission,
+    changes: [["operation !== 'esim_cancel' || isEsimUsed", "operation !== '' || isEsimUsed"]],
+  },
+  {
+    name: 'a refused cancel is rejected at its deadline although no order shows its eSIM',
+    file: 'buying/steps-sql.ts',
+    changes: [["row.outcome_row === 'not_cancellable'", "row.outcome_row === ''"]],
+  },
+  {
     name: 'nobody hears that somebody else uses a key',
     file: 'store/wholesale-keys.ts',
     changes: [

@@ -6,6 +6,7 @@ import { wallStartMs } from './virtual-time.ts';
 import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
+import { cancelShownBy } from './run-faults.ts';
 import { lasts } from './troubles.ts';
 import { looksUpFirst, mayNeedReviewAfterLoss } from './oracle-after-loss.ts';
 import type { SeenOfCall } from './wire-watch.ts';
@@ -247,6 +248,12 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   if (seen.leftAtMs !== null && line.notAfterMs !== null) return;
   // A refused cancel is confirmed by the order of its eSIM. That order exists: three absences of it
   // prove nothing.
+  // Where a lookup shows that it is cancelled, the worker settles it.
+  const isShown =
+    ours &&
+    cancelShownBy(world.plan, world.api.ledger, iccid) !== null &&
+    world.wire.foundBefore('esim', seen.lastMs);
+  if (seen.refusedAsDone && !isShown) return;
   if (seen.refused && world.wire.mostAbsences(esim?.orderReference ?? '') >= 3) return;
   if (
     looksUpFirst(world) &&

@@ -77,17 +77,7 @@ export class RunFaults {
    */
   #lookedUpAs(call: ApiCall): string | null {
     const iccid = /^\/esim\/esims\/([^/]+)\/cancel$/.exec(call.path)?.[1];
-    if (iccid === undefined) return subjectOf(call);
-    const { cancelShows } = this.#plan.readings;
-    const reference = this.#ledger.esims.get(iccid)?.orderReference ?? null;
-    const order = reference === null ? undefined : this.#ledger.find(reference);
-    const isShown =
-      cancelShows === 'unit_cancelled' ||
-      (cancelShows === 'order_refunded' && order?.units.length === 1);
-    // The worker looks up an order that was fulfilled.
-    return isShown && order?.state === 'sold' && !this.#plan.troubles.products.has(order.product)
-      ? reference
-      : null;
+    return iccid === undefined ? subjectOf(call) : cancelShownBy(this.#plan, this.#ledger, iccid);
   }
 
   #isLookupTrusted(call: ApiCall, spends: boolean): boolean {
@@ -98,14 +88,25 @@ export class RunFaults {
   /** Whether a gateway may send this call twice. */
   #isRepeatable(call: ApiCall): boolean {
     const { readings, lostDiskAtMs } = this.#plan;
-    const isCancel = call.path.endsWith('/cancel');
+    // Where no lookup shows what became of a cancel, its refusal needs review.
+    if (call.path.endsWith('/cancel')) return lostDiskAtMs === null;
     // The lookup comes four seconds after the refusal.
-    if (readings.lookupLagMs > 2000) return false;
-    if (!isCancel) return true;
-    return (
-      this.#wire.trusts(kindOf(call)) && lostDiskAtMs === null && this.#lookedUpAs(call) !== null
-    );
+    return readings.lookupLagMs <= 2000;
   }
+}
+
+/** The reference of the order that shows that an eSIM was cancelled; null: none does. */
+export function cancelShownBy(plan: RunPlan, ledger: ApiLedger, iccid: string): string | null {
+  const { cancelShows } = plan.readings;
+  const reference = ledger.esims.get(iccid)?.orderReference ?? null;
+  const order = reference === null ? undefined : ledger.find(reference);
+  const isShown =
+    cancelShows === 'unit_cancelled' ||
+    (cancelShows === 'order_refunded' && order?.units.length === 1);
+  // The worker looks up an order that was fulfilled.
+  return isShown && order?.state === 'sold' && !plan.troubles.products.has(order.product)
+    ? reference
+    : null;
 }
 
 /** The kind of lookup that finds what a call bought. */

@@ -83,7 +83,8 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
     // The cost of the order is not the cost of the cancel.
     return settleByAnswer(input, { ...answer, units: [], cost: null });
   }
-  if (isConfirming(facts)) return believeRefusal(input);
+  const isEsimUsed = usedStates.test(stateOf(answer, facts.iccid) ?? '');
+  if (isConfirming(facts)) return believeRefusal({ ...input, facts: { ...facts, isEsimUsed } });
   if (buffered !== null) {
     const reason = `the cancel was rejected after an ambiguous attempt, and the order's status is "${answer.status}": ${buffered.message}`;
     return flagForReview(input, buffered.row, reason);
@@ -110,13 +111,18 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
   };
 }
 
+const stateOf = ({ units }: OrderAnswer, iccid: string | null): string | undefined =>
+  units.find((unit) => unit.iccid === iccid)?.status;
+/** States in which an eSIM cannot be cancelled (Spec 3), and surely was not. */
+const usedStates = /^(install|topp?ed|expired)/i;
+
 /**
  * Whether an order shows that one of its eSIMs was cancelled. The status of the eSIM itself counts;
  * the status of the order counts only where the order has no other eSIM.
  */
 function showsCancelled(answer: OrderAnswer, iccid: string | null): boolean {
   const gone = /^(cancel|refund)/i;
-  const status = answer.units.find((unit) => unit.iccid === iccid)?.status;
+  const status = stateOf(answer, iccid);
   if (status !== undefined) return gone.test(status);
   return (
     answer.units.length <= 1 &&

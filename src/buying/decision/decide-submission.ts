@@ -135,7 +135,21 @@ function reject(input: DecisionInput, base: Settlement): Settlement {
     : base.row === 'limit_exceeded'
       ? splitInto(facts)
       : replacementsFor(base.row, facts);
-  return { ...base, ...outcomeKnown, state: 'rejected', replacements };
+  return { ...base, ...outcomeKnown, ...endOf(facts, base), replacements };
+}
+
+/** Refusals that an earlier copy of a cancel explains: something in between may repeat a call. */
+const refusedOnceDone: ReadonlySet<OutcomeRow> = new Set(['not_cancellable', 'order_refused']);
+
+/** A refusal ends an entry. A cancel may be done, unless its order shows the eSIM in use. */
+function endOf(
+  { operation, isEsimUsed }: EntryFacts,
+  { row, error }: Settlement,
+): Pick<Settlement, 'state' | 'reviewReason'> {
+  if (operation !== 'esim_cancel' || isEsimUsed === true || !refusedOnceDone.has(row))
+    return { state: 'rejected', reviewReason: null };
+  const why = `the cancel was refused (${error?.message ?? row}), and no order shows whether an earlier copy of the call has cancelled the eSIM`;
+  return { state: 'needs_review', reviewReason: why };
 }
 
 function wait(input: DecisionInput, base: Settlement, cell: Cell): Settlement {
@@ -147,7 +161,7 @@ function wait(input: DecisionInput, base: Settlement, cell: Cell): Settlement {
   const isHopeless = row === 'out_of_stock' && facts.notAfterMs === null;
   const isTriedOften = row === 'not_cancellable' && tries + 1 >= policy.cancelTries;
   if (replacements.length > 0 || isHopeless || isTriedOften)
-    return { ...base, state: 'rejected', replacements };
+    return { ...base, ...endOf(facts, base), replacements };
   const dueAtMs = nextTryAtMs(input, scheduleOf(cell), tries);
   return { ...base, ...outcomeKnown, state: 'waiting', tries: tries + 1, dueAtMs };
 }

@@ -31,6 +31,8 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
   /** What is kept is why it was cancelled: that counts once lookups have not found it. */
   readonly isEnding: boolean;
+  /** The order of the eSIM of a cancel shows that it is in use. */
+  readonly isEsimUsed?: boolean;
   /** How the last attempt ended, and how many tries in a row ended like that. */
   readonly lastRow: OutcomeRow | null;
   readonly tries: number;

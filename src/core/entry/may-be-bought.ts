@@ -39,6 +39,8 @@ const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>([
 export function mayBeBought(facts: PurchaseFacts): boolean {
   // A person can see what the worker cannot. An API could answer with the same code.
   if (facts.state === 'rejected' && facts.errorCode === rejectedByPerson) return false;
+  // An earlier copy of a cancel may have brought this answer to a later one.
+  if (facts.row === 'not_cancellable' && facts.state !== 'rejected') return true;
   if (facts.outcomeUnknown || facts.lostOutboxMayHaveSent) return true;
   if (facts.orderNumber !== null || facts.unitCount > 0 || taken.has(facts.row)) return true;
   // A row that this version does not know proves nothing.

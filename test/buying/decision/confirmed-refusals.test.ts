@@ -103,6 +103,17 @@ describe('a rejection of an order that was sent for the first time', () => {
       error: { buffered: false },
     });
     expect(refused(cancel, 'not_cancellable')).toMatchObject({ state: 'waiting', tries: 1 });
+    const last = { ...entry, lastRow: 'not_cancellable', tries: 2 } as const;
+    for (const [status, state] of [
+      ['installed', 'rejected'],
+      ['topped_up', 'rejected'],
+      ['delivered', 'needs_review'],
+    ]) {
+      const shown = answer({ units: [{ iccid: '89', ...(status && { status }) }] });
+      expect(
+        decideLookup(last, { kind: 'found', answer: shown }, policy, now, noJitter).state,
+      ).toBe(state);
+    }
     // That order exists: a lookup that does not find it, for example with a key of another account,
     // says nothing of the cancel.
     const absent = (absences: number): Settlement =>

@@ -1,3 +1,4 @@
+import type { Unit } from '../../src/core/answers/order-answer.ts';
 import type { ApiAnswer } from './api-call.ts';
 import type { SimEsim, SimOrder } from './api-ledger.ts';
 import type { ApiReadings } from './api-readings.ts';
@@ -8,6 +9,25 @@ export function errorAnswer(status: number, code: string, message: string): ApiA
 
 export function moneyText(cents: number): string {
   return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
+}
+
+/** A gift card as it is shown. What is no code of the ledger is shown as it is. */
+export function cardUnit(code: string, form: ApiReadings['unitForm']): Unit {
+  if (!code.startsWith('CODE-') || form === undefined) return { code };
+  return form === 'link'
+    ? { url: `https://gift.example/${code}` }
+    : { code: 'CARD-7777', pin: code };
+}
+
+/** The code of the ledger in a unit, or its ICCID. */
+export const unitText = ({ code, pin, url, iccid }: Unit): string =>
+  pin ?? url?.replace('https://gift.example/', '') ?? code ?? iccid ?? '';
+
+/** Costs as some write them, which nobody may take for another amount. */
+function strangeCost(cents: number): string | number {
+  const text = moneyText(cents);
+  const forms = [text.replace('.', ','), `${text}e0`, `-${text}`, `1,00${text}`, -cents / 100 - 1];
+  return forms[cents % forms.length] ?? '';
 }
 
 /** The current state of an order, in the form of this reading of the API. */
@@ -26,10 +46,15 @@ export function orderAnswer(
   if (readings.echo === true) shown['reference'] = order.reference;
   if (readings.echo !== false) Object.assign(shown, echoOf(order));
   if (readings.costShown)
-    Object.assign(shown, { total: moneyText(order.cost), currency: order.currency });
+    Object.assign(shown, {
+      total: readings.strangeCosts ? strangeCost(order.cost) : moneyText(order.cost),
+      currency: order.currency,
+    });
   if (complete && order.operation === 'gift_card_order')
     shown['codes'] = order.units.map((code) =>
-      readings.unreadField ? { code, second_part: `SECOND-${order.number}` } : { code },
+      readings.unreadField
+        ? { code, second_part: `SECOND-${order.number}` }
+        : cardUnit(code, readings.unitForm),
     );
   if (complete && order.operation === 'esim_order') {
     shown['esims'] = order.units.map((iccid) => ({

@@ -29,6 +29,10 @@ export interface ApiReadings {
   readonly neverShare: number;
   readonly refundedShare: number;
   readonly failedShare: number;
+  /** In which fields the codes of gift cards are; absent: a code. A card has a number that others have, too, and a PIN. */
+  readonly unitForm?: 'card' | 'link';
+  /** Costs are no plain amounts. */
+  readonly strangeCosts?: true;
   /** Whether units have a field that the mapping does not read. */
   readonly unreadField?: true;
 }

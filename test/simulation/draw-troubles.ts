@@ -1,4 +1,5 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { ApiReadings } from './api-readings.ts';
 import type { Product, Refusal, Span } from './sim-account.ts';
 import {
   esimLine,
@@ -10,6 +11,7 @@ import {
   type WallJump,
 } from './run-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
+import type { OperatorActionPlan } from './sim-operator.ts';
 import type { WorkerSettings } from './sim-worker.ts';
 import type { LookupTrouble, Outage, ProductTrouble } from './troubles.ts';
 
@@ -87,6 +89,24 @@ const sharedUnits = (which: number, untilMs: number): Drawn => ({
   trouble: { kind: shared[which % shared.length] ?? shared[0], fromMs: 0, untilMs },
   refusal: null,
 });
+
+const unitForms: readonly Pick<ApiReadings, 'unitForm'>[] = [
+  {},
+  { unitForm: 'card' },
+  { unitForm: 'link' },
+  { unitForm: 'link' },
+  { unitForm: 'card' },
+];
+
+/** Later an operator looks at what needs review, one entry after the other. */
+const reviewsDecided = (fromMs: number): OperatorActionPlan[] =>
+  Array.from({ length: 10 }, (_, index) => ({
+    atMs: fromMs + 20_000 * (index + 1),
+    action: index % 3 === 0 ? 'retry' : 'resolve',
+    pick: ((index * 37) % 90) / 100,
+    scope: '',
+    only: 'needs_review',
+  }));
 
 /** Two orders show the same units, in place of an order that shows too many or repeats one. */
 function withSharedUnits(drawn: Drawn): Drawn {
@@ -238,6 +258,17 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
       ]);
     }
   }
+  if (plan.seed % 2 === 1) {
+    const { trouble } = sharedUnits(Math.floor(plan.seed / 2), faultsOffMs);
+    products.set('shared', plainProduct);
+    if (trouble !== null) troubles.set('shared', trouble);
+    for (const atMs of [25_000, 90_000, 150_000])
+      batches.push({
+        atMs,
+        lines: [{ ...plainLine, orderId: `s${atMs}`, variant: 'shared' }],
+        againAtMs: [],
+      });
+  }
   const rounds = random.int(1, 3);
   for (let round = 0; round < rounds; round += 1) {
     const atMs = random.int(30_000, Math.floor(faultsOffMs * 0.8));
@@ -287,7 +318,14 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
   return {
     ...plan,
     settings,
-    readings: { ...plan.readings, neverShare: 0, refundedShare: 0, failedShare: 0 },
+    readings: {
+      ...plan.readings,
+      ...unitForms[Math.floor(plan.seed / 8) % unitForms.length],
+      ...(plan.seed % 5 === 0 ? { strangeCosts: true } : {}),
+      neverShare: 0,
+      refundedShare: 0,
+      failedShare: 0,
+    },
     account: {
       ...plan.account,
       products,
@@ -310,7 +348,7 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
     falseNotFoundShare: 0,
     faultsOffMs,
     resultsFail: false,
-    operatorActions: [],
+    operatorActions: plan.seed % 2 === 1 ? reviewsDecided(faultsOffMs) : [],
     diskErrors: isCalm ? [] : plan.diskErrors,
     diskFull: { fromMs: 0, untilMs: 0 },
     troubles: {

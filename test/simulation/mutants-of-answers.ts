@@ -163,6 +163,51 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     changes: [["row.outcome_row === 'not_cancellable'", "row.outcome_row === ''"]],
   },
   {
+    name: 'a link is no unit that another order may have',
+    file: 'core/answers/unit-names.ts',
+    changes: [['if (unit.url === undefined) return', "if (unit.url !== '') return"]],
+  },
+  {
+    name: 'cards with one number are one card, whatever their PINs are',
+    file: 'core/answers/unit-names.ts',
+    changes: [["const whole = pin === '' ? alone", "const whole = pin !== '' ? alone"]],
+  },
+  {
+    name: 'an operator gives what another order was delivered',
+    file: 'store/operator/entry-command.ts',
+    changes: [["shared.other.state !== 'needs_review'", "shared.other.state === 'sending'"]],
+  },
+  {
+    name: 'units in question are kept beside those of a lookup',
+    file: 'buying/commit-sql.ts',
+    changes: [['isInQuestion(row) && answer !== null', 'isInQuestion(row) && answer === null']],
+  },
+  {
+    name: 'units in question are kept beside those of an operator',
+    file: 'store/operator/entry-command.ts',
+    changes: [['units: isInQuestion(row) ? []', 'units: isInQuestion(row) && row.id < 0 ? []']],
+  },
+  {
+    name: 'a number in question is not replaced by an operator',
+    file: 'core/operator/operator-decision.ts',
+    changes: [['inQuestion ? null : orderNumber', 'inQuestion ? orderNumber : orderNumber']],
+  },
+  {
+    name: 'the result of a line in review has its units',
+    file: 'store/results/result-reader.ts',
+    changes: [
+      [
+        "row.state === 'needs_review' || isInQuestion(row)",
+        "row.state === 'held' && isInQuestion(row)",
+      ],
+    ],
+  },
+  {
+    name: 'nobody hears of a cost that is no plain amount',
+    file: 'buying/commit-sql.ts',
+    changes: [['(answer?.uncountedCost ?? null)', 'null']],
+  },
+  {
     name: 'nobody hears that somebody else uses a key',
     file: 'store/wholesale-keys.ts',
     changes: [

@@ -1,3 +1,4 @@
+import { unitText } from './api-answers.ts';
 import type { ResultDocument, ResultLine } from '../../src/core/result/result-document.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { listIn } from '../support/shops/shop-order.ts';
@@ -20,7 +21,7 @@ const open: ReadonlySet<string> = new Set([
 ]);
 
 const unitsOf = (line: ResultLine): readonly string[] =>
-  line.entries.flatMap((entry) => entry.units.map((unit) => unit.code ?? unit.iccid ?? ''));
+  line.entries.flatMap((entry) => entry.units.map(unitText));
 
 function stageOf(line: ResultLine, quantity: number): Stage {
   if (line.state === 'fulfilled') return unitsOf(line).length === quantity ? 'done' : 'review';

@@ -1,9 +1,17 @@
 import type { Database } from 'better-sqlite3';
 import type { ResultEntry } from '../../src/core/result/result-document.ts';
+import { unitText } from './api-answers.ts';
 import type { World } from './world.ts';
 
-const namesOf = ({ order_number: number, units }: ResultEntry): readonly string[] =>
-  [number, ...units.map((unit) => unit.code ?? unit.iccid)].flatMap((name) => name ?? []);
+/** The number and the units of an entry: of one that needs review because of them, as they were sold. */
+function namesOf(
+  { order_number: number, state, units, error, reference }: ResultEntry,
+  world: World,
+): readonly string[] {
+  const isShared = state === 'needs_review' && error?.message.includes('is also that of') === true;
+  const sold = isShared ? (world.api.ledger.find(reference)?.units ?? []) : [];
+  return [...(number === null ? [] : [number]), ...units.map(unitText), ...sold];
+}
 
 /**
  * The same unit is never delivered to two customers in silence: of entries that show one order
@@ -12,8 +20,14 @@ const namesOf = ({ order_number: number, units }: ResultEntry): readonly string[
  */
 export function checkSharedUnits(world: World, database: Database): void {
   if (world.plan.lostDiskAtMs !== null || world.plan.copyAtMs !== null) return;
-  const sql = "SELECT reference FROM outbox_attention WHERE kind = 'shown_twice'";
-  const flagged = new Set(database.prepare<[], string>(sql).pluck().all());
+  const rows = database
+    .prepare<[], { kind: string; reference: string }>(
+      "SELECT kind, reference FROM outbox_attention WHERE kind IN ('shown_twice', 'uncounted_cost')",
+    )
+    .all();
+  const flaggedAs = (wanted: string): ReadonlySet<string> =>
+    new Set(rows.filter(({ kind }) => kind === wanted).map(({ reference }) => reference));
+  const [flagged, uncounted] = [flaggedAs('shown_twice'), flaggedAs('uncounted_cost')];
   const entries = world.acknowledged.all.flatMap(({ line }) => {
     const shown = world.results
       .read(line.source, line.orderId)
@@ -24,13 +38,15 @@ export function checkSharedUnits(world: World, database: Database): void {
   });
   const showing = new Map<string, ResultEntry[]>();
   for (const entry of entries) {
-    if (
-      world.operator.touched.has(entry.reference) ||
-      !['fulfilled', 'needs_review'].includes(entry.state)
-    )
-      continue;
-    for (const name of new Set(namesOf(entry)))
+    if (!['fulfilled', 'needs_review'].includes(entry.state)) continue;
+    for (const name of new Set(namesOf(entry, world)))
       showing.set(name, [...(showing.get(name) ?? []), entry]);
+    // What an operator found has no answer that shows a cost.
+    const { costShown, strangeCosts } = world.plan.readings;
+    const isStrange =
+      costShown && strangeCosts === true && !world.operator.touched.has(entry.reference);
+    if (isStrange && entry.state === 'fulfilled' && !uncounted.has(entry.reference))
+      world.violate('I16', `${entry.reference} has a cost that is in no sum, and nobody hears`);
   }
   for (const [name, all] of showing) {
     const delivered = all
@@ -41,7 +57,7 @@ export function checkSharedUnits(world: World, database: Database): void {
     if (delivered.length > 1)
       world.violate('I5', `${name} was delivered to ${delivered.join(' and ')}`);
     for (const reference of delivered)
-      if (!flagged.has(reference))
+      if (!flagged.has(reference) && !world.operator.touched.has(reference))
         world.violate('I5', `${name} of ${reference} is shown for others, and nobody hears`);
   }
 }

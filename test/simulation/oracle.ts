@@ -3,7 +3,7 @@ import { lookedUpAs } from '../../src/core/order/purchase.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result/result-document.ts';
 import { wallStartMs } from './virtual-time.ts';
-import { moneyText } from './api-answers.ts';
+import { moneyText, unitText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
 import { cancelShownBy } from './run-faults.ts';
@@ -145,6 +145,8 @@ function checkEntry(
     );
   const order = world.api.ledger.find(entry.reference);
   const name = `${line.operation} ${line.orderId}/${line.lineId} (${entry.reference})`;
+  if (entry.state === 'needs_review' && entry.units.length > 0)
+    world.violate('I5', `${name} needs review, and its result has units`);
   switch (entry.state) {
     case 'rejected':
     case 'expired':
@@ -217,10 +219,15 @@ function checkBought(
     );
   // Where answers show another order, only what two orders show can be seen: see
   // `checkSharedUnits`.
-  if (trouble?.kind === 'shows_earlier_order') return;
-  const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
+  if (trouble?.kind === 'shows_earlier_order' && !world.operator.touched.has(entry.reference))
+    return;
+  const units = entry.units.map(unitText);
   // The operator entered that it was bought, without its units.
-  if (entry.state === 'needs_manual_delivery' && units.length < order.units.length) return;
+  if (entry.state === 'needs_manual_delivery' && units.length < order.units.length) {
+    const foreign = units.filter((unit) => !order.units.includes(unit));
+    if (foreign.length > 0) world.violate('I5', `${name} has ${foreign.join()} of others`);
+    return;
+  }
   if (units.toSorted().join() !== order.units.toSorted().join())
     world.violate('I5', `${name} has the units ${units.join()}, sold were ${order.units.join()}`);
 }
@@ -365,7 +372,8 @@ function areLookupsInTrouble({ plan }: World, order: SimOrder): boolean {
 
 function checkMoney(world: World, reported: ReadonlyMap<string, number>, anyReview: boolean): void {
   // Without costs in the answers, or with an order in review, the sums cannot be compared.
-  if (!world.plan.readings.costShown || anyReview) return;
+  const { costShown, strangeCosts } = world.plan.readings;
+  if (!costShown || strangeCosts === true || anyReview) return;
   const net = new Map<string, number>();
   for (const order of world.api.ledger.orders)
     if (order.state === 'sold' && !order.shownAsRefunded)

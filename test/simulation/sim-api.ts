@@ -105,7 +105,12 @@ export class SimApi {
     const at = { nowMs: this.#nowMs(), isLookup };
     let shown = shownInTrouble(trouble, order, this.#readings, at);
     const earlier = isSick ? this.ledger.firstLike(order) : undefined;
-    if (earlier !== undefined && trouble?.kind === 'shows_earlier_order')
+    // Later lookups show the order itself.
+    if (
+      earlier !== undefined &&
+      trouble?.kind === 'shows_earlier_order' &&
+      lasts(trouble, at.nowMs)
+    )
       shown = { order: earlier, readings: { ...this.#readings, echo: false } };
     if (earlier !== undefined && trouble?.kind === 'repeats_an_order_number')
       shown = { order: { ...order, number: earlier.number }, readings: this.#readings };

@@ -1,4 +1,6 @@
 import type { StoreCommand } from '../../src/core/operator/operator-command.ts';
+import { cardUnit } from './api-answers.ts';
+import type { ApiReadings } from './api-readings.ts';
 import type { Coverage } from './coverage.ts';
 import type { ApiLedger } from './api-ledger.ts';
 import type { SimDisk } from './sim-disk.ts';
@@ -24,6 +26,8 @@ export interface OperatorActionPlan {
   readonly pick: number;
   /** For `pause` and `resume`. */
   readonly scope: string;
+  /** Only on an entry in this state. */
+  readonly only?: 'needs_review';
 }
 
 /** The states in which each action makes sense. Sometimes the operator tries it in any state. */
@@ -48,6 +52,9 @@ interface Target {
 /** A call can be in flight when the pause begins; it is sent within this time. */
 const inFlightMs = 2000;
 
+const hintOf = (error: unknown): string =>
+  error instanceof Error && 'hint' in error ? String(error.hint) : '';
+
 const audited = { actor: 'operator', reason: 'drawn by the simulation' } as const;
 
 /**
@@ -70,6 +77,7 @@ export class SimOperator {
   readonly #keys: Readonly<Record<string, string>>;
   readonly #trace: (what: string) => void;
   readonly #violate: (invariant: Invariant, sentence: string) => void;
+  readonly #unitForm: ApiReadings['unitForm'];
   readonly #onPaused: (scope: string) => void;
   readonly #onResumed: (scope: string) => void;
   readonly #mayReorder: (line: string, hasRules: boolean) => boolean;
@@ -81,6 +89,7 @@ export class SimOperator {
     coverage: Coverage;
     nowMs: () => number;
     keys: Readonly<Record<string, string>>;
+    unitForm: ApiReadings['unitForm'];
     trace: (what: string) => void;
     violate: (invariant: Invariant, sentence: string) => void;
     onPaused: (scope: string) => void;
@@ -98,6 +107,7 @@ export class SimOperator {
     this.#coverage = options.coverage;
     this.#nowMs = options.nowMs;
     this.#keys = options.keys;
+    this.#unitForm = options.unitForm;
     this.#trace = options.trace;
     this.#violate = options.violate;
     this.#onPaused = options.onPaused;
@@ -126,7 +136,9 @@ export class SimOperator {
       return this.#scope(worker, plan.action, plan.scope);
     const states = plan.pick < 0.9 ? suitableStates[plan.action] : undefined;
     const targets = this.#targets().filter(
-      (it) => states === undefined || states.includes(it.state),
+      (it) =>
+        (states === undefined || states.includes(it.state)) &&
+        (plan.only === undefined || plan.only === it.state),
     );
     const target = targets[Math.floor(plan.pick * 1000) % Math.max(1, targets.length)];
     if (target !== undefined) this.#entry(worker, plan.action, target);
@@ -220,7 +232,7 @@ export class SimOperator {
     const shown =
       /[02468]$/.test(order.number) && target.operation !== 'esim_topup' ? order.units : [];
     const units = shown.map((unit) =>
-      target.operation === 'esim_order' ? { iccid: unit } : { code: unit },
+      target.operation === 'esim_order' ? { iccid: unit } : cardUnit(unit, this.#unitForm),
     );
     return { ...resolve, iccids, units, as: 'fulfilled', orderNumber: order.number };
   }
@@ -239,6 +251,11 @@ export class SimOperator {
       (error: unknown) => {
         const code = error instanceof Error && 'code' in error ? String(error.code) : '';
         this.#trace(`refused: ${command.action} ${subject}: ${String(error)}`);
+        // The operator enters what the ledger has.
+        if (
+          /an order number that the API gave|are more than the/.test(String(error) + hintOf(error))
+        )
+          this.#violate('I7', `${subject} cannot be settled as it was bought: ${String(error)}`);
         if (
           ![
             'NOT_ALLOWED',

@@ -192,6 +192,7 @@ export class World {
       coverage,
       nowMs,
       keys: plan.settings.keys,
+      unitForm: plan.readings.unitForm,
       trace,
       violate,
       onPaused: (scope) => this.#liveness.pausedByPerson(scope),

@@ -256,7 +256,10 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
       'give --order-number from the list of the supplier, or --note with what you know',
     );
   }
-  const entered = unitsByPerson(facts, order.as, order.units);
+  // All that were ordered take the place of what answers showed: nothing of it was delivered yet.
+  const isWhole = facts.state === 'needs_review' && order.units?.length === ordered;
+  const before = isWhole ? { ...facts, units: [] } : facts;
+  const entered = unitsByPerson(before, order.as, order.units);
   if (!entered.ok) return entered;
   return accept({ ...resolved(facts, order), units: entered.units, error: null });
 }

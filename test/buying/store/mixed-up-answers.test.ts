@@ -200,3 +200,14 @@ describe('an entry that was shown more units than it ordered', () => {
     expect(resultOf(2)).toMatchObject({ state: 'fulfilled', units: [{ code: 'DDDD-4444' }] });
   });
 });
+
+it('all units that were ordered take the place of what a wrong mapping read', async () => {
+  const unread: Settlement = {
+    ...settledBy(shows('N-1', { code: 'CARD-1' }), 'needs_review'),
+    reviewReason: 'its units have fields that the connector does not read: secret',
+  };
+  const reference = await buy('first', unread);
+  const units = [{ code: 'DDDD-4444' }];
+  await resolve(reference, { units });
+  expect(resultOf(1)).toMatchObject({ state: 'fulfilled', order_number: 'N-1', units });
+});

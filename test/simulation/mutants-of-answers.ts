@@ -178,11 +178,6 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     changes: [["shared.other.state !== 'needs_review'", "shared.other.state === 'sending'"]],
   },
   {
-    name: 'units in question are kept beside those of a lookup',
-    file: 'buying/commit-sql.ts',
-    changes: [['isInQuestion(row) && answer !== null', 'isInQuestion(row) && answer === null']],
-  },
-  {
     name: 'units in question are kept beside those of an operator',
     file: 'store/operator/entry-command.ts',
     changes: [['units: isInQuestion(row) ? []', 'units: isInQuestion(row) && row.id < 0 ? []']],

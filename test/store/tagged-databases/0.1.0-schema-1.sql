@@ -225,6 +225,8 @@ CREATE TABLE entries (
   status                    TEXT,
   cost                      TEXT,
   charged_currency          TEXT,
+  -- The cost that an answer showed in another form than a plain amount, while none is known: it is in no sum.
+  uncounted_cost            TEXT,
   -- JSON, or sealed: `sealed:1:<key id>:<nonce>:<text>`, and then the key that sealed them. No generated column: with one,
   -- VACUUM INTO of some versions of SQLite fails.
   units                     TEXT,
@@ -243,17 +245,20 @@ CREATE TABLE entries (
   review_reason             TEXT,
   -- Who resolved it by hand, for its result.
   resolved_by               TEXT,
-  -- After it was delivered: which order number, code or eSIM of it another entry was shown, too, and its reference.
-  also_shown                TEXT,
+  -- Why its order number or its units may be those of another order: another entry was shown them, too, or they are more than were
+  -- ordered. See `isInQuestion`.
+  in_question               TEXT,
   created_at_ms             INTEGER NOT NULL,
   updated_at_ms             INTEGER NOT NULL,
   settled_at_ms             INTEGER,
   UNIQUE (line_id, generation, part)
 ) STRICT;
-CREATE TABLE unit_endings (
-  ending   TEXT NOT NULL CHECK (length(ending) = 4),
+CREATE TABLE unit_marks (
+  mark     TEXT NOT NULL CHECK (length(mark) = 22),
   entry_id INTEGER NOT NULL REFERENCES entries (id),
-  PRIMARY KEY (ending, entry_id)
+  -- The last four characters of a code of eight and more, for the search; null once the codes are shredded.
+  ending   TEXT CHECK (length(ending) = 4),
+  PRIMARY KEY (mark, entry_id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE esims (
   iccid    TEXT PRIMARY KEY,
@@ -407,13 +412,13 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'c0d462e08689faf34557e7eb0b2f0247');
+INSERT INTO meta VALUES ('database_id', '556e5d07b7db325ec2d3c5fffe695ae4');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', '5adc14fb38ab76e842a82c4954a98403d90610824758d4a932a9f7c11a8b8554');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', '52f514d0f3e59ad141525d19b2712d89ecc54462790bb243607cd6f8020d2da5');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
-INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '11a47e641fe920cd4e2e9badb66b0b5338de3e98a98540c1c361973603b8dcf1');
+INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '4eaacc5dc53dc2f8e738ef09c60028b8f6d69157002bdd5603599bcd13bbc348');
 INSERT INTO meta VALUES ('schema:views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO meta VALUES ('schema:views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -473,20 +478,20 @@ INSERT INTO search_words_idx VALUES (12, x'', 2);
 DELETE FROM search_words_config;
 INSERT INTO search_words_config VALUES ('automerge', 16);
 INSERT INTO search_words_config VALUES ('version', 4);
-INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
-INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 2000, NULL, 0, NULL, 0, 0, 0, NULL, NULL, 2000, 0, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
-INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
-INSERT INTO unit_endings VALUES ('1004', 4);
-INSERT INTO unit_endings VALUES ('1005', 5);
+INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', NULL, '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', NULL, '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
+INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 2000, NULL, 0, NULL, 0, 0, 0, NULL, NULL, 2000, 0, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
+INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
+INSERT INTO unit_marks VALUES ('ntfAoOm0n3HxvPwbG0cZ5g', 4, '1004');
+INSERT INTO unit_marks VALUES ('xMY_sLm_ANyumvoBG-JsXZ', 5, '1005');
 INSERT INTO product_costs VALUES ('variant:steam-10', 0, 'USD', 10);
 INSERT INTO attempts VALUES (1, 1, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'out_of_stock', 200, NULL, '', 500);
 INSERT INTO attempts VALUES (2, 2, 1, 'submit', 'main', NULL, 2000, 2500, 1, 'dropped', 200, NULL, '', 500);
@@ -572,7 +577,8 @@ CREATE INDEX entries_units_by_key ON entries (sealed_by, id) WHERE units IS NOT 
 CREATE INDEX entries_to_shred ON entries (settled_at_ms, id) WHERE units IS NOT NULL AND settled_at_ms IS NOT NULL;
 CREATE INDEX entries_pending_age ON entries (substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state = 'pending';
 CREATE INDEX entries_state_age ON entries (state, substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state <> 'pending';
-CREATE INDEX entries_shown_twice ON entries (id) WHERE also_shown IS NOT NULL AND acknowledged_at_ms IS NULL;
+CREATE INDEX entries_uncounted ON entries (id) WHERE uncounted_cost IS NOT NULL AND acknowledged_at_ms IS NULL;
+CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never deleted: their references must be known for ever'); END;
 CREATE TRIGGER entries_keep_their_reference BEFORE UPDATE OF reference, line_id, operation ON entries
@@ -583,6 +589,7 @@ BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
 CREATE TRIGGER entries_keep_their_headers BEFORE UPDATE OF request_headers ON entries
 WHEN OLD.request_method IS NOT NULL AND NEW.request_headers IS NOT OLD.request_headers
 BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
+CREATE INDEX unit_marks_by_ending ON unit_marks (ending, entry_id) WHERE ending IS NOT NULL;
 CREATE UNIQUE INDEX attempts_open ON attempts (entry_id) WHERE closed_at_ms IS NULL;
 CREATE INDEX attempts_by_time ON attempts (opened_at_ms, purpose);
 CREATE INDEX attempts_by_outcome ON attempts (outcome) WHERE outcome IS NOT NULL;
@@ -626,6 +633,10 @@ BEGIN
   SELECT NEW.updated_at_ms / 3600000, 'latency',
          CAST(max(0, ceil(4 * log2(max(1, NEW.updated_at_ms - NEW.created_at_ms) / 100.0))) AS INTEGER), 1
   WHERE NEW.state = 'fulfilled'
+  ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
+  INSERT INTO hourly_statistics (hour, name, key, n)
+  SELECT NEW.updated_at_ms / 3600000, 'uncounted', coalesce(NEW.charged_currency, NEW.currency, '-'), 1
+  WHERE NEW.state = 'fulfilled' AND NEW.cost IS NULL AND NEW.operation <> 'esim_cancel'
   ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
   INSERT INTO hourly_statistics (hour, name, key, n)
   SELECT NEW.updated_at_ms / 3600000, 'refunded', coalesce(NEW.charged_currency, NEW.currency, '-'),
@@ -816,10 +827,16 @@ FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.i
 WHERE e.units_missing > 0 AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
 UNION ALL
 -- What was delivered for a line was shown for another order, too: one of both customers has what the other one paid for.
-SELECT 'shown_twice', 'shown_twice' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, 'shown_twice', e.also_shown,
+SELECT 'shown_twice', 'shown_twice' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, 'shown_twice', e.in_question,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 1
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
-WHERE e.also_shown IS NOT NULL AND e.state = 'fulfilled' AND e.acknowledged_at_ms IS NULL
+WHERE e.in_question IS NOT NULL AND e.state = 'fulfilled' AND e.acknowledged_at_ms IS NULL
+UNION ALL
+-- A delivered order whose cost is in no sum.
+SELECT 'uncounted_cost', 'uncounted_cost' AS reason, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, 'uncounted_cost', e.uncounted_cost,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch'), NULL, NULL, 1
+FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
+WHERE e.uncounted_cost IS NOT NULL AND e.state = 'fulfilled' AND e.acknowledged_at_ms IS NULL
 UNION ALL
 -- A line that was not accepted, until it comes again corrected: from then on its entry answers for it. The same mistake of the
 -- same line in a later file takes its place: that is one thing to do. And what the worker flagged about an order of a shop. A

@@ -16,6 +16,7 @@ import {
 import { retryAfterMs, type PlainHeaders } from '../core/http-headers.ts';
 import { messageText, quoted } from '../core/message-text.ts';
 import { familyOf, type Family, type Operation } from '../core/order/purchase.ts';
+import { maskedWords } from './connector/mask-answer.ts';
 import type { SuccessReading } from './connector/read-answer.ts';
 import type { CallEnd } from './transport/call-end.ts';
 
@@ -27,7 +28,10 @@ export type CallPurpose =
 /** Reads the body of a 2xx answer without `error`: a JSON object, or for a read also a list. */
 export type SuccessReader = (answer: ExactJsonObject | readonly ExactJson[]) => SuccessReading;
 
-/** The error body of Spec 7: `{"error": {"code": <string>, "message": <string>}}`. */
+/**
+ * The error body of Spec 7: `{"error": {"code": <string>, "message": <string>}}`, without what may
+ * be a delivered code.
+ */
 interface ErrorBody {
   readonly code: string;
   /**
@@ -48,7 +52,8 @@ function readErrorBody(answer: ExactJson | undefined): ErrorBody | 'none' | 'str
   const { code, message } = error;
   // Gateways answer in the same form, but with the HTTP status as code.
   if (typeof code !== 'string' || !/^\D/.test(code)) return 'strange';
-  return { code, message: typeof message === 'string' ? message : null };
+  const told = typeof message === 'string' ? maskedWords(message) : null;
+  return { code: maskedWords(code), message: told };
 }
 
 /** The row of a code that came with the status and family that Spec 7 lists. */
@@ -78,7 +83,7 @@ function foreignMessage(http: number, headers: PlainHeaders, body: Uint8Array): 
   const shape = `HTTP ${http}, ${messageText(type, 64)}, ${body.byteLength} bytes`;
   // The body of a success may contain delivered codes even if it cannot be read.
   if (http < 400) return shape;
-  const words = messageText(errorWords(body), 160);
+  const words = messageText(maskedWords(errorWords(body)), 160);
   return words === '' ? shape : `${shape}: ${words}`;
 }
 
@@ -194,7 +199,8 @@ export function classify(
     return answered({ row: 'rate_limited', http, message: text, retryAfterMs: asked, code });
   }
   if (http !== null && http >= 300 && http < 400) {
-    const target = headers['location'] === undefined ? 'nowhere' : quoted(headers['location']);
+    const target =
+      headers['location'] === undefined ? 'nowhere' : quoted(maskedWords(headers['location']));
     return answered({
       row: 'redirect',
       http,

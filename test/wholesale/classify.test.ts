@@ -248,11 +248,33 @@ describe('a success', () => {
 
 describe('text from outside', () => {
   it('is cut to 500 characters and shown on one line without control characters', () => {
-    const message = `first\r\nsecond\u001b[31m red \u202e${'é'.repeat(900)}`;
+    const message = `first\r\nsecond\u001b[31m red \u202e${'é '.repeat(900)}`;
     const outcome = outcomeOf(422, error('order_refused', message), gift);
     expect(Array.from(outcome.message)).toHaveLength(500);
     expect(outcome.message.startsWith('first second [31m red é')).toBe(true);
-    expect(outcomeOf(422, error('x'.repeat(900)), gift).code).toHaveLength(64);
+    expect(outcomeOf(422, error('x_y '.repeat(900)), gift).code).toHaveLength(64);
+  });
+
+  it('shows no delivered code, wherever in an error or a redirect it stands', () => {
+    const codes = [
+      'ABCD-EFGH-IJKL',
+      'AB12CD34EF',
+      '1234 5678 9012 3456',
+      'QWER TYUI OPAS',
+      '98765',
+    ];
+    for (const code of codes) {
+      const ends = [
+        outcomeOf(422, error(code, 'The quantity is too large'), gift),
+        outcomeOf(422, error('order_refused', `sold before: ${code}, at 12.50 USD`), gift),
+        outcomeOf(429, error('too_many', `again ${code}`), gift),
+        outcomeOf(422, JSON.stringify({ [code]: 1, message: 'It is invalid' }), gift),
+        outcomeOf(422, JSON.stringify({ error: { [code]: {} } }), gift),
+        outcomeOf(302, '{}', gift, { location: `https://shop.example/claim/${code}?pin=${code}` }),
+      ];
+      for (const end of ends) expect(JSON.stringify(end)).not.toContain(code);
+      expect(ends[1]?.message).toMatch(/^sold before: \*\*\*, at 12\.50 USD$/);
+    }
   });
 });
 

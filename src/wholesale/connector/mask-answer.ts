@@ -30,6 +30,15 @@ function maskedText(text: string): string {
   );
 }
 
+/** Groups as codes are printed, else a word. */
+const words = /[\p{Lu}\p{N}]{3,6}(?: [\p{Lu}\p{N}]{3,6}){2,}|[\p{L}\p{N}][\p{L}\p{M}\p{N}_-]*/gu;
+const plainWord =
+  /^(?:\p{N}{1,4}[a-z]{0,2}|[\p{Lu}_-]{1,6}|(?=.*[\p{Ll}\p{Lo}])[\p{L}\p{M}_-]{1,39}\p{N}{0,2})$/u;
+
+/** A text of an answer that people read, such as the message of an error, without what may be a code. */
+export const maskedWords = (text: string): string =>
+  text.replaceAll(words, (word) => (plainWord.test(word) ? word : '***'));
+
 /** A name that is surely no code: some APIs use codes as names. */
 function maskedName(name: string, known: ReadonlySet<string>): string {
   const isWord =
@@ -66,28 +75,33 @@ function readValues({ order, family, wire }: MaskedPart): ReadonlySet<string> {
 /**
  * An answer with the form of its values instead of them, as JSON: letters as A, digits as 9. In
  * clear are what is read as number, reference, status, cost and currency outside of any list, words
- * that the mapping knows, what the request said, and code and message of an error (Spec 7). No code
+ * that the mapping knows, what the request said, and the words of code and message of an error (Spec 7). No code
  * of a unit is in it, however wrong the mapping is about lists.
  * @returns null for an answer that is too long to be kept
  */
 export function maskedAnswer(body: ExactJson, part: MaskedPart): string | null {
-  const words = new Set(textsOf(part.wire));
+  const knownWords = new Set(textsOf(part.wire));
   const error = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : {};
-  const known = new Set<unknown>([...part.known, error['code'], error['message']]);
+  const told: readonly unknown[] = [error['code'], error['message']];
+  const known = new Set(part.known);
   const clear = readValues(part);
   const mask = (value: ExactJson, inOrder: boolean): ExactJson => {
     if (isJsonList(value)) return value.map((element) => mask(element, element === part.order));
     if (isJsonObject(value)) {
       const fields = Object.entries(value).map(([name, inner]) => [
-        maskedName(name, words),
+        maskedName(name, knownWords),
         mask(inner, inOrder),
       ]);
       return Object.fromEntries(fields);
     }
     if (typeof value !== 'string') return value;
     const isClear =
-      words.has(value) || known.has(value) || isPlaceholder(value) || (inOrder && clear.has(value));
-    return isClear ? value : maskedText(value);
+      knownWords.has(value) ||
+      known.has(value) ||
+      isPlaceholder(value) ||
+      (inOrder && clear.has(value));
+    if (isClear) return value;
+    return told.includes(value) ? maskedWords(value) : maskedText(value);
   };
   const text = JSON.stringify(mask(body, !isJsonList(body)));
   return text.length > longestBody ? null : text;

@@ -49,6 +49,13 @@ describe('an answer that is kept', () => {
     });
   });
 
+  it('shows the words of code and message of the error body, and what may be a code in neither', () => {
+    const body = { error: { code: `sold_${code}`, message: `Sold before: ${code}, 2 left` } };
+    expect(JSON.parse(masked(body))).toEqual({
+      error: { code: '***', message: 'Sold before: ***, 2 left' },
+    });
+  });
+
   it('shows code and message of the error body, and no other value of it', () => {
     const body = { error: { code: 'out_of_stock', message: 'None left', detail: code } };
     expect(JSON.parse(masked(body))).toEqual({

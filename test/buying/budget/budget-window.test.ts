@@ -57,7 +57,8 @@ describe('a slot of a limit', () => {
             now += think;
             settleUntil(now);
             // Wait for the next answer or the next free slot, as the gate does.
-            while (window.free(now) === 0) {
+            for (let waits = 0; window.free(now) === 0; waits += 1) {
+              expect(waits).toBeLessThanOrEqual(calls.length * 2);
               const next = Math.min(window.freeAtMs(now), open[0] ?? Number.POSITIVE_INFINITY);
               expect(next).toBeGreaterThan(now);
               now = next;

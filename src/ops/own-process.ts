@@ -29,7 +29,7 @@ export function ownProcess<All extends Jobs>(program: string) {
   ) => {
     const { promise, resolve, reject } = Promise.withResolvers<Answer<ReturnType<All[Job]>>>();
     const options: ForkOptions = {
-      execArgv: [],
+      execArgv: ['--disable-sigusr1'],
       stdio,
       killSignal: 'SIGKILL',
       ...(signal && { signal }),

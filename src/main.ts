@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { runCommandLine } from './cli/commands/program.ts';
 
 const exitCode = await runCommandLine(process.argv.slice(2));
@@ -9,5 +9,7 @@ const taken = [process.stdout, process.stderr].map(
 );
 const isStuck =
   (await Promise.race([Promise.all(taken), sleep(3_600_000, null, { ref: false })])) === null;
+// What could not be written is known a turn later.
+await nextTurn();
 // Only this file ends the process. A part that did not stop in time must not keep it alive.
-process.exit(isStuck ? 1 : exitCode);
+process.exit(isStuck ? 1 : exitCode === 0 ? process.exitCode : exitCode);

@@ -1,6 +1,6 @@
 import type { MachineClock } from '../core/clock.ts';
 import { SystemClock } from '../ops/system-clock.ts';
-import type { ExitCode } from './errors.ts';
+import { type ExitCode, exitCodes } from './errors.ts';
 import type { Streams } from './output.ts';
 
 /** The surroundings of a command. */
@@ -18,7 +18,10 @@ export function processContext(setExitCode: (code: ExitCode) => void): CliContex
     // `order-sync orders list | head` closes the pipe early: that is no reason to crash.
     if (stream.listenerCount('error') > 0) continue;
     stream.on('error', (error) => {
-      if (!('code' in error) || error.code !== 'EPIPE') throw error;
+      if ('code' in error && error.code === 'EPIPE') return;
+      process.exitCode = exitCodes.unexpected;
+      if (stream === process.stdout)
+        process.stderr.write(`order-sync: its output could not be written: ${error.message}\n`);
     });
   }
   return { stdout: process.stdout, stderr: process.stderr, clock: new SystemClock(), setExitCode };

@@ -9,9 +9,13 @@ export interface LogOptions {
   readonly instance: string;
 }
 
-/** Standard output, which Node writes synchronously, or the stream of a test. */
+/**
+ * Standard output, or the stream of a test. Node writes at once, and keeps in memory what a pipe does
+ * not take.
+ */
 interface LogStream {
   readonly isTTY?: boolean | undefined;
+  readonly writableLength?: number;
   write(line: string): unknown;
 }
 
@@ -45,14 +49,30 @@ const redactedPaths = [
   '*.keys[*].value',
 ];
 
+/** So much is kept for a reader that is late. */
+const mostUnreadBytes = 8 * 1_048_576;
+
 /**
  * The log of the worker. Each line is written before the call returns: nothing is lost when the
- * process is killed. A line has `level` as a word, `time` as ISO 8601 UTC, `instance` and
+ * process is killed, but lines that nobody reads are dropped and counted. A line has `level` as a word, `time` as ISO 8601 UTC, `instance` and
  * `version`; on a terminal it is formatted for people.
  */
 export function createLogger(options: LogOptions, stream: LogStream): Logger {
   const pretty = stream.isTTY === true;
   const children: Logger[] = [];
+  let dropped = 0;
+  const write = (line: string): void => {
+    if ((stream.writableLength ?? 0) > mostUnreadBytes) {
+      dropped += 1;
+      return;
+    }
+    if (dropped > 0) {
+      const lines = dropped;
+      dropped = 0;
+      logger.error({ lines }, 'nobody read the log for a while: lines were dropped');
+    }
+    stream.write(pretty ? terminalText(line) : line);
+  };
   const logger = pino(
     {
       level: options.level,
@@ -62,7 +82,7 @@ export function createLogger(options: LogOptions, stream: LogStream): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redactedPaths, censor: '***' },
     },
-    pretty ? { write: (line: string) => void stream.write(terminalText(line)) } : stream,
+    { write },
   );
   childrenOf.set(logger, children);
   return logger;

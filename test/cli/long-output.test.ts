@@ -27,6 +27,20 @@ describe('the output of a command', () => {
     expect(JSON.parse(stdout).entries).toHaveLength(lines);
   });
 
+  it('that cannot be written ends the command with an error', () => {
+    const { configFile } = knownInstallation();
+    const command = '"$0" bin/order-sync.js check-config --config "$1" > /dev/full';
+    const { status, stderr } = spawnSync('bash', ['-c', command, process.execPath, configFile], {
+      cwd: projectRoot,
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/order-sync: its output could not be written: ENOSPC: .*\n$/),
+    ]);
+  });
+
   it('ends quietly with the reader of its pipe', async () => {
     const { stdout, stderr } = await showLongOrder('head -c 5');
     expect([stdout, stderr]).toEqual(['{"id"', 'code 0\n']);

@@ -26,6 +26,22 @@ describe('the log', () => {
     });
   });
 
+  it('drops what nobody reads beyond 8 MB, and says how many lines when somebody reads again', () => {
+    const lines: string[] = [];
+    const stream = { writableLength: 0, write: (line: string) => void lines.push(line) };
+    const log = createLogger({ level: 'info', version: '1.2.3', instance: 'acme' }, stream);
+    log.info('first');
+    stream.writableLength = 8 * 1_048_576 + 1;
+    for (let event = 0; event < 3; event += 1) log.info('unread');
+    stream.writableLength = 0;
+    log.info('last');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { msg: 'first' },
+      { level: 'error', lines: 3, msg: 'nobody read the log for a while: lines were dropped' },
+      { msg: 'last' },
+    ]);
+  });
+
   it('is one line an event for people on a terminal, and begins with the order', () => {
     const { log, lines } = logged({}, true);
     const order = {

@@ -40,6 +40,7 @@ export const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422 | 503>
   INVALID_INPUT: 422,
   CONFIG_INVALID: 422,
   DISK_FULL: 503,
+  DATABASE_BUSY: 503,
 };
 
 /**

@@ -49,10 +49,8 @@ export function healthChecks(
   const isClear = store.sealing.sealsWith === null && !isSandbox;
   const attention = keptAnswer(() => attentionCounts(read), keptForMs, clock);
   const sinks = keptAnswer(() => pausedSinks(read), keptForMs, clock);
-  const database = async (): Promise<CheckStatus> => {
-    await store.checkHealth();
-    return 'pass';
-  };
+  const database = async (): Promise<CheckStatus> =>
+    (await store.checkHealth()) === null ? 'pass' : 'fail';
   const clockDetails = () => {
     const { verdict, aheadMs } = apiClock.read();
     return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { sealAgain } from '../admin/seal-again.ts';
 import type { Clock } from '../core/clock.ts';
-import { repeatWhileDiskIsFull } from '../ops/disk-guard.ts';
+import { repeatWhileBlocked } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
 import { removeOldResults } from '../results/old-results.ts';
@@ -33,7 +33,7 @@ export function nightlyJobs(
   const logger = deps.logger.child({ component: 'sealing' });
   const jobs = [nightly(clock, (signal) => sealCodes({ store, clock, logger }, signal))];
   const removeAnswers = async (signal: AbortSignal): Promise<void> => {
-    await repeatWhileDiskIsFull(() => store.answers.removeOld(clock.wallMs()), { clock, signal });
+    await repeatWhileBlocked(() => store.answers.removeOld(clock.wallMs()), { clock, signal });
   };
   jobs.push(nightly(clock, removeAnswers));
   if (codesDays !== null) {
@@ -92,7 +92,7 @@ async function sealCodes(deps: SealingDeps, signal: AbortSignal): Promise<void> 
   let more = true;
   while (more && !signal.aborted) {
     const step = () => sealAgain(sealing, clock, sealedBetweenLogs, signal);
-    const { unreadable, ...done } = await repeatWhileDiskIsFull(step, { clock, signal });
+    const { unreadable, ...done } = await repeatWhileBlocked(step, { clock, signal });
     ({ more } = done);
     sealed += done.sealed;
     const lost = { references: unreadable.slice(0, 20), count: unreadable.length };
@@ -119,7 +119,7 @@ async function emptyLog(
   signal: AbortSignal,
 ): Promise<void> {
   const isEmpty = (): Promise<boolean> =>
-    repeatWhileDiskIsFull(() => sealing.emptyLog(), { clock, signal });
+    repeatWhileBlocked(() => sealing.emptyLog(), { clock, signal });
   while (!signal.aborted && !(await isEmpty())) await clock.sleep(emptiedEveryMs, signal);
 }
 
@@ -145,7 +145,7 @@ async function shredOldCodes(deps: ShredderDeps, signal: AbortSignal): Promise<v
     const startMs = clock.steadyMs();
     const step: ShredRequest = { ...request, after };
     const shred = (): Promise<ShredProgress> => store.codeRetention.shredNext(step);
-    const done = await repeatWhileDiskIsFull(shred, { clock, signal });
+    const done = await repeatWhileBlocked(shred, { clock, signal });
     shredded += done.shredded;
     after = done.next;
     await clock.sleep(Math.max(shortestPauseMs, clock.steadyMs() - startMs), signal);

@@ -6,7 +6,7 @@ import { callbackSinkName } from '../results/callback-sink.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import { writeBackName } from '../storefronts/write-back.ts';
 import { csvSinkName, folderSinkName } from '../store/results/due-results.ts';
-import { fileIdentity } from '../store/sqlite/database.ts';
+import { findFile } from '../store/sqlite/open-files.ts';
 import type { ResultSink } from '../store/sqlite/outbox.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { progressFile, progressFilePath, type ProgressPort } from './progress-file.ts';
@@ -31,11 +31,11 @@ export async function openForWorker(
 ): Promise<OpenedOutbox> {
   const path = config.databasePath;
   const untilMs = clock.steadyMs() + inUseWithinMs;
-  const file = fileIdentity(path);
+  const file = findFile(path).id;
   for (let tries = 1; ; tries += 1) {
     try {
       const opened = openOutbox(config, config.init, minFreeBytes);
-      if (tries === 1 || fileIdentity(path) === file) return opened;
+      if (tries === 1 || findFile(path).id === file) return opened;
       await opened.store.close();
       throw new OrderSyncError(
         'DATABASE_REPLACED',

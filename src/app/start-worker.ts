@@ -31,7 +31,7 @@ import { openForWorker } from './open-outbox.ts';
 import type { ProgressKeeper } from './progress-file.ts';
 import { buildReloader, type ConfigReloader } from './reload.ts';
 import { Upkeep } from './upkeep.ts';
-import { failedForSpace, requireSpaceToStart, waitForSpace } from './wait-for-space.ts';
+import { blockOf, requireSpaceToStart, waitForSpace } from './wait-for-space.ts';
 import type { CurrentConfig, MachineDeps, PartDeps, WorkerParts } from './worker-deps.ts';
 
 export interface RunningWorker {
@@ -81,7 +81,7 @@ const stopOrder = [
 
 type Life = Lifecycle<(typeof stopOrder)[number]>;
 
-const databaseCheckMs = 30_000;
+const databaseCheckMs = 1000;
 
 const writeTime = async (store: Store): Promise<number> => {
   await store.writeTime();
@@ -92,8 +92,8 @@ const writeTime = async (store: Store): Promise<number> => {
  * Starts the worker, part by part: the outbox, what works on it, then the admin server. Each part
  * registers its stop before it starts, so a start that fails releases everything that had started.
  *
- * When this resolves, every part has taken up what an earlier run left open. On a full disk it
- * waits for space.
+ * When this resolves, every part has taken up what an earlier run left open. It waits for space on
+ * a full disk, and for the lock of another program.
  */
 export async function startWorker(given: MachineDeps): Promise<RunningWorker> {
   for (;;) {
@@ -102,8 +102,9 @@ export async function startWorker(given: MachineDeps): Promise<RunningWorker> {
       const life: Life = new Lifecycle(stopOrder);
       return await life.start(() => startOnce(given, life));
     } catch (error) {
-      if (!failedForSpace(error)) throw error;
-      await waitForSpace(given, error);
+      const block = blockOf(error);
+      if (block === null) throw error;
+      await waitForSpace(given, block);
     }
   }
 }
@@ -151,7 +152,7 @@ interface OpenOutbox {
   readonly disk: DiskGuard;
 }
 
-/** Opens the outbox as its only writer, and watches that its file is not replaced. */
+/** Opens the outbox as its only writer, and watches its files. */
 async function startOutbox(
   deps: PartDeps,
   life: Life,
@@ -172,8 +173,13 @@ async function startOutbox(
   await countKeptCalls(config.dataDir, store);
   progress.start();
   await life.push('progress file', () => progress.stop());
+  let blockedBy: string | null = null;
   const checkDatabase = async (): Promise<number> => {
-    await store.checkHealth();
+    const reason = (await store.checkHealth())?.message ?? null;
+    if (reason !== null && reason !== blockedBy)
+      logger.error({ reason }, 'the outbox cannot be written: the worker waits until it can');
+    if (reason === null && blockedBy !== null) logger.warn('the outbox can be written again');
+    blockedBy = reason;
     return databaseCheckMs;
   };
   const watch = new Loop({ clock, round: checkDatabase });

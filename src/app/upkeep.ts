@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { CheckStatus, HealthCheck } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { isDiskFull } from '../ops/disk-guard.ts';
+import { isOutboxBlocked } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
 import type { Store } from '../store/store.ts';
@@ -170,7 +170,7 @@ export class Upkeep {
     } catch (error) {
       // It is in memory, and in the log. A disk that cannot be written at all stops the worker at
       // the next order.
-      if (!isDiskFull(error))
+      if (!isOutboxBlocked(error))
         logger.error({ task, err: error }, 'the result of the upkeep could not be recorded');
     }
   }

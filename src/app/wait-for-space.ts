@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { startHealthServer } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../core/message-text.ts';
-import { OrderSyncError } from '../core/order-sync-error.ts';
-import { isDiskFull } from '../ops/disk-guard.ts';
+import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
+import { isOutboxBlocked } from '../ops/disk-guard.ts';
 import { freeSpace, isOutOfSpace } from '../store/sqlite/disk-errors.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
@@ -27,20 +27,21 @@ export async function requireSpaceToStart({ dataDir }: Pick<Config, 'dataDir'>):
   throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace });
 }
 
-export function failedForSpace(error: unknown): boolean {
-  if (error instanceof AggregateError) return failedForSpace(error.errors[0]);
-  if (isDiskFull(error) || isOutOfSpace(error)) return true;
-  return error instanceof Error && error.cause !== undefined && failedForSpace(error.cause);
+/** The cause of a failed start when it may succeed later; null: it has another cause. */
+export function blockOf(error: unknown): Error | null {
+  if (error instanceof AggregateError) return blockOf(error.errors[0]);
+  if (isOutboxBlocked(error) || isOutOfSpace(error)) return error;
+  return error instanceof Error && error.cause !== undefined ? blockOf(error.cause) : null;
 }
 
 /**
- * Waits until a start that failed for lack of space may succeed. Meanwhile the worker answers
- * health checks: it is alive and not ready.
- * @throws OrderSyncError DISK_FULL when the worker is asked to stop
+ * Waits until a start that failed for lack of space, or because of another program's lock, may
+ * succeed. Meanwhile the worker answers health checks: it is alive and not ready.
+ * @throws OrderSyncError DISK_FULL, DATABASE_BUSY when the worker is asked to stop
  */
 export async function waitForSpace(
   { config, clock, logger, version, stopping }: WorkerDeps,
-  failure: unknown,
+  failure: Error,
 ): Promise<void> {
   const reason = messageOf(failure);
   const { dataDir, admin } = config;
@@ -60,17 +61,17 @@ export async function waitForSpace(
     clock,
     logger,
   });
-  logger.error(
-    details,
-    'the disk is full, so the worker cannot start: it waits until there is free space',
-  );
+  const code = hasCode(failure, 'DATABASE_BUSY') ? failure.code : 'DISK_FULL';
+  const why = code === 'DISK_FULL' ? 'the disk is full' : 'the database is locked';
+  logger.error(details, `${why}, so the worker cannot start: it waits until that has ended`);
   try {
     const untilMs = clock.steadyMs() + longestWaitMs;
     do {
       await clock.sleep(checkEveryMs, stopping);
       if (!draining()) continue;
-      const message = `The worker did not start, because the disk of ${dataDir} is full: ${reason}`;
-      throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace, cause: failure });
+      const message = `The worker did not start, because ${why}: ${reason}`;
+      const hint = 'hint' in failure ? String(failure.hint) : freeSpace;
+      throw new OrderSyncError(code, message, { hint, cause: failure });
     } while (clock.steadyMs() < untilMs && (await freeBytesIn(dataDir)) < startBytes);
   } finally {
     await health.close();

@@ -5,7 +5,7 @@ import { presentTime } from './proofs/api-clock.ts';
 import { Attempt, type AttemptDeps } from './run-call.ts';
 import type { CallKind } from './budget/budget-gate.ts';
 import { takeKey, type CallKey } from './proofs/budgeted-read.ts';
-import { DiskGuard, isDiskFull, repeatWhileDiskIsFull } from '../ops/disk-guard.ts';
+import { DiskGuard, isOutboxBlocked, repeatWhileBlocked } from '../ops/disk-guard.ts';
 import { endWithin } from '../ops/deadline.ts';
 import { probeDuePauses } from './proofs/probes.ts';
 import { recoverOpenAttempts } from './recovery.ts';
@@ -109,7 +109,7 @@ export class Dispatcher {
   async pausesChanged(): Promise<void> {
     const { clock, pauses } = this.#deps;
     try {
-      await repeatWhileDiskIsFull(() => pauses.refresh(), { clock, signal: this.#abort.signal });
+      await repeatWhileBlocked(() => pauses.refresh(), { clock, signal: this.#abort.signal });
     } catch (error) {
       // Otherwise the worker would go by the earlier pauses until the next change.
       this.#loop.fail(error);
@@ -220,7 +220,7 @@ export class Dispatcher {
     const claimed = await this.#claims
       .add(() => this.#claim(step))
       // Nothing was claimed: the next round tries again.
-      .catch((error: unknown) => (isDiskFull(error) ? null : Promise.reject(error)));
+      .catch((error: unknown) => (isOutboxBlocked(error) ? null : Promise.reject(error)));
     if (claimed === null) return;
     try {
       await this.#attempts.run(claimed.attempt, claimed.key, this.#abort.signal);
@@ -326,7 +326,7 @@ export class Dispatcher {
     this.#runningNames.add(name);
     const done = work()
       // Without space on the disk it is begun again later.
-      .catch((error: unknown) => (isDiskFull(error) ? undefined : this.#loop.fail(error)))
+      .catch((error: unknown) => (isOutboxBlocked(error) ? undefined : this.#loop.fail(error)))
       .finally(() => {
         this.#runningNames.delete(name);
         this.#backgroundTasks.delete(done);

@@ -30,7 +30,7 @@ import {
 } from './proofs/budgeted-read.ts';
 import type { LookupCheck } from './proofs/lookup-check.ts';
 import { Products } from './breakers/products.ts';
-import { repeatWhileDiskIsFull } from '../ops/disk-guard.ts';
+import { repeatWhileBlocked } from '../ops/disk-guard.ts';
 import type { BudgetLimits } from './decision/settings.ts';
 import type { BuyingSteps } from './steps-sql.ts';
 import type { WholesalePort } from '../wholesale/wholesale-port.ts';
@@ -308,7 +308,7 @@ export class Attempt {
    * to read, the outcome is recorded later and the attempt stays open.
    */
   #record<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
-    return repeatWhileDiskIsFull(step, { clock: this.#deps.clock, signal });
+    return repeatWhileBlocked(step, { clock: this.#deps.clock, signal });
   }
 
   /** Writes the one log line of every attempt. It never has a code or a key. */

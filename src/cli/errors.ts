@@ -28,6 +28,7 @@ const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
   DATABASE_FOREIGN: exitCodes.refused,
   DATABASE_OLDER: exitCodes.refused,
   DATABASE_LOCKED: exitCodes.refused,
+  DATABASE_BUSY: exitCodes.refused,
   DATABASE_UNSAFE: exitCodes.refused,
   UPSTREAM_MISMATCH: exitCodes.refused,
   REFERENCE_SECRET_MISSING: exitCodes.refused,

@@ -55,9 +55,14 @@ export async function runWorker(run: WorkerRun, context: CliContext): Promise<vo
         { reason },
         'stopping: nothing more is taken in or sent, calls in flight are waited for',
       );
-    } finally {
-      await stopInTime(worker, logger, context);
+    } catch (error) {
+      // It is the reason of whatever fails while the worker stops because of it.
+      await stopInTime(worker, logger, context).catch((also: unknown) =>
+        logger.error({ err: also }, 'the worker could not stop in order'),
+      );
+      throw error;
     }
+    await stopInTime(worker, logger, context);
   } finally {
     stop.release();
     hangUp?.release();

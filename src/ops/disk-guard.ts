@@ -4,28 +4,25 @@ import type { Logger } from 'pino';
 const retryMs = 1000;
 
 /**
- * Whether a step of the store found no space on the disk. SQLite may also need some to read, for a
- * sort.
+ * Whether a step of the store can be repeated later: it found no space on the disk, or another
+ * program holds a lock. SQLite may also need some space to read, for a sort.
  */
-export function isDiskFull(error: unknown): error is Error {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    (error.code === 'DISK_FULL' || error.code === 'SQLITE_FULL')
-  );
+export function isOutboxBlocked(error: unknown): error is Error {
+  return isError(error, /^(DISK_FULL|DATABASE_BUSY|SQLITE_FULL|SQLITE_BUSY.*)$/);
 }
 
 /** Whether a step of the store failed, rather than a call to others: the worker must stop, or wait. */
 export const isOutboxFailure = (error: unknown): boolean =>
-  error instanceof Error &&
-  'code' in error &&
-  /^(DISK_FULL|DATABASE_WRITE_FAILED|SQLITE_)/.test(String(error.code));
+  isError(error, /^(DISK_FULL|DATABASE_|SQLITE_)/);
+
+const isError = (error: unknown, codes: RegExp): error is Error =>
+  error instanceof Error && 'code' in error && codes.test(String(error.code));
 
 /**
- * Repeats a step every second as long as the disk is full; DISK_FULL is thrown only once the signal
- * has aborted.
+ * Repeats a step every second as long as the outbox cannot be written; DISK_FULL or DATABASE_BUSY is
+ * thrown only once the signal has aborted.
  */
-export async function repeatWhileDiskIsFull<T>(
+export async function repeatWhileBlocked<T>(
   step: () => Promise<T>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<T> {
@@ -33,7 +30,7 @@ export async function repeatWhileDiskIsFull<T>(
     try {
       return await step();
     } catch (error) {
-      if (!isDiskFull(error) || signal.aborted) throw error;
+      if (!isOutboxBlocked(error) || signal.aborted) throw error;
       await clock.sleep(retryMs, signal);
     }
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { isDiskFull } from './disk-guard.ts';
+import { isOutboxBlocked } from './disk-guard.ts';
 
 /**
  * The reason of an abort. Without a reason Node creates an error, which costs more than the
@@ -80,7 +80,7 @@ export class Loop {
         const idleMs = await round(this.signal);
         if (!isLast) await this.#sleep(idleMs);
       } catch (error) {
-        if (!isDiskFull(error)) throw error;
+        if (!isOutboxBlocked(error)) throw error;
         if (!isLast) await clock.sleep(fullDiskRetryMs, this.signal);
       }
       if (isLast) return;

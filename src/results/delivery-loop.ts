@@ -5,7 +5,7 @@ import { messageOf } from '../core/message-text.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { endWithin } from '../ops/deadline.ts';
-import { isDiskFull, isOutboxFailure } from '../ops/disk-guard.ts';
+import { isOutboxBlocked, isOutboxFailure } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import type { DueCsvFile } from '../store/results/csv-files.ts';
 import type { DueDelivery } from '../store/results/results.ts';
@@ -227,7 +227,7 @@ export class DeliveryLoop {
       } catch (error) {
         this.#unrecorded ??= { error };
         // The loop may wait for other deliveries now, which can take their time.
-        if (!isDiskFull(error)) this.#loop.fail(error);
+        if (!isOutboxBlocked(error)) this.#loop.fail(error);
       } finally {
         this.#taken.delete(requestId);
         // Its result may have changed meanwhile.

@@ -4,7 +4,7 @@ import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
 import type { TimeMark } from '../core/clock.ts';
 import type { OutboxProgress } from '../core/outbox-progress.ts';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import type { OrderSyncError } from '../core/order-sync-error.ts';
 import type { ShopIdentity } from '../core/shop-identity.ts';
 import { Alerts } from './alerts/alerts.ts';
 import { endAfterLoss } from './entries/after-loss.ts';
@@ -16,10 +16,10 @@ import { CodeReads, CodeRetention } from './sealing/codes.ts';
 import { checkSealKeys, Sealing } from './sealing/sealing.ts';
 import {
   checkFileSystem,
-  fileIdentity,
   inTransaction,
   openDatabase,
   openReadOnly,
+  watchOutbox,
   type InitPolicy,
   type Sqlite,
 } from './sqlite/database.ts';
@@ -86,7 +86,7 @@ export class Store extends OutboxSteps {
   readonly upkeep = new UpkeepResults(this.outbox);
   readonly read = readerOf(this.outbox);
   readonly #lock: WriterLock;
-  readonly #identity: string;
+  readonly #state: ReturnType<typeof watchOutbox>;
 
   constructor(database: Sqlite, lock: WriterLock, keys: SealKeys, options: StoreOptions) {
     super({
@@ -99,7 +99,7 @@ export class Store extends OutboxSteps {
       clock: noClock,
     });
     this.#lock = lock;
-    this.#identity = fileIdentity(options.path);
+    this.#state = watchOutbox(database);
   }
 
   /**
@@ -167,24 +167,24 @@ export class Store extends OutboxSteps {
     };
   }
 
-  /** Throws when the file on disk is not the one that was opened. */
-  async checkHealth(): Promise<void> {
-    const found = fileIdentity(this.database.name);
-    if (found === this.#identity) return;
-    const what = found === 'missing' ? 'removed' : 'replaced';
-    const message = `The database file ${this.database.name} was ${what} while the worker had it open`;
-    throw new OrderSyncError('DATABASE_REPLACED', message, {
-      hint: 'what is written now would be lost: the worker stops; put the file back and start it again',
-    });
+  /**
+   * Looks whether the files on disk are those that are open: see `OpenFiles`. Returns why the outbox
+   * cannot be written at the moment; null: it can.
+   */
+  async checkHealth(): Promise<OrderSyncError | null> {
+    this.#state.files.check();
+    return this.#state.blockedBy;
   }
 
   async close(): Promise<void> {
     if (!this.database.open) return;
+    const { files } = this.#state;
     try {
+      files.check();
       this.database.pragma('wal_checkpoint(TRUNCATE)');
     } catch (error) {
       // Without space, what was committed stays in the WAL file: the next start reads it there.
-      if (!isDiskFailure(error)) throw error;
+      if (!isDiskFailure(error) && !files.areLost) throw error;
     }
     this.database.close();
     this.#lock.release();

@@ -390,8 +390,13 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       ['this.#unrecorded ??= { error };', 'void error;'],
-      ['if (!isDiskFull(error)) this.#loop.fail(error);', ''],
+      ['if (!isOutboxBlocked(error)) this.#loop.fail(error);', ''],
     ],
+  },
+  {
+    name: 'a lock of another program ends the worker',
+    file: 'ops/disk-guard.ts',
+    changes: [['DISK_FULL|DATABASE_BUSY|SQLITE_FULL|SQLITE_BUSY.*', 'DISK_FULL|SQLITE_FULL']],
   },
   {
     name: 'an entry that a person holds is sent',

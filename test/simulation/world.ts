@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
-import { isDiskFull } from '../../src/ops/disk-guard.ts';
+import { isOutboxBlocked } from '../../src/ops/disk-guard.ts';
 import { afterLossMs } from '../../src/core/entry/after-loss.ts';
 import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
@@ -553,7 +553,7 @@ export class World {
       },
       (error: unknown) => {
         // On a full disk the program begins its start anew.
-        if (isDiskFull(error)) this.#mustFail = process;
+        if (isOutboxBlocked(error)) this.#mustFail = process;
         this.#onFailure(process, error);
       },
     );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { rejectedNameOf } from '../../core/order/order-file-names.ts';
 import { requireRealFolder, syncFolder, writeFileAtomically } from '../../ops/files.ts';
-import { repeatWhileDiskIsFull } from '../../ops/disk-guard.ts';
+import { repeatWhileBlocked } from '../../ops/disk-guard.ts';
 import type { AcceptedLines, Intake } from '../../store/intake/intake.ts';
 import type { FileRow } from '../../store/intake/files.ts';
 import type { DocumentError } from '../orders/document-error.ts';
@@ -110,7 +110,7 @@ export async function finishFile(
     // Its lines are known by now, so reading all of it again only adds the new ones.
     await removeMarker(context, file);
     const next = await reclaimFile(config, { name: file.name, path }, newFileId(clock));
-    await repeatWhileDiskIsFull(() => store.files.replaced(file.id), context);
+    await repeatWhileBlocked(() => store.files.replaced(file.id), context);
     return { kind: 'changed', file, next };
   }
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { assert, hasCode } from '../../core/order-sync-error.ts';
-import { isDiskFull, repeatWhileDiskIsFull } from '../../ops/disk-guard.ts';
+import { isOutboxBlocked, repeatWhileBlocked } from '../../ops/disk-guard.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
@@ -211,7 +211,11 @@ export class FolderIntake {
       this.#log.solved(topic);
       return result;
     } catch (error) {
-      if (!isFilesystemError(error) && !isDiskFull(error) && !hasCode(error, 'FOLDER_UNUSABLE'))
+      if (
+        !isFilesystemError(error) &&
+        !isOutboxBlocked(error) &&
+        !hasCode(error, 'FOLDER_UNUSABLE')
+      )
         throw error;
       this.#log.problem(topic, `${message}: ${error.message}`);
       onFailure(error);
@@ -309,7 +313,7 @@ export class FolderIntake {
       const claimed = await reclaimFile(config, archived, newFileId(clock));
       // It is in the work folder by now: no other scan would record this.
       const life = { clock, signal: this.#loop.signal };
-      await repeatWhileDiskIsFull(() => store.intake.files.replaced(archived.id), life);
+      await repeatWhileBlocked(() => store.intake.files.replaced(archived.id), life);
       return claimed;
     };
     const file = await this.#attempt(`archive ${archived.path}`, message, reclaim, () => {
@@ -340,7 +344,7 @@ export class FolderIntake {
     const outcome = await this.#attempt(`file ${file.id}`, message, ingest, (error) => {
       report.deferred += 1;
       this.#mayHaveMore = true;
-      const delayMs = isDiskFull(error) ? fullDiskRetryMs : retryMs;
+      const delayMs = isOutboxBlocked(error) ? fullDiskRetryMs : retryMs;
       this.#unfinished.set(file.id, { file, dueMs: clock.steadyMs() + delayMs });
     });
     if (outcome === undefined) return null;

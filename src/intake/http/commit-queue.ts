@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { Intake } from '../../store/intake/intake.ts';
 import type { RequestOutcome, WholeRequest } from '../../store/intake/accept-request.ts';
-import { isDiskFull } from '../../ops/disk-guard.ts';
+import { isOutboxBlocked } from '../../ops/disk-guard.ts';
 import { HttpProblem } from './problem.ts';
 
 interface Waiting {
@@ -92,7 +92,7 @@ export class CommitQueue {
         this.#log(outcomes);
       } catch (error) {
         // Nothing of the group was accepted; when there is space again, the next one is.
-        if (isDiskFull(error)) for (const { reject } of group) reject(error);
+        if (isOutboxBlocked(error)) for (const { reject } of group) reject(error);
         else this.#fail(group, error);
       } finally {
         this.#uncommitted -= group.length;

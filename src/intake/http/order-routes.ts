@@ -10,7 +10,7 @@ import type {
 } from '../../store/intake/accept-request.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import { isDiskFull } from '../../ops/disk-guard.ts';
+import { isOutboxBlocked } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
 import { type Admission, requireSource, type Web } from './admission.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -117,7 +117,7 @@ async function readResult(
   try {
     await store.codeReads.record({ ...read, nowMs: clock.wallMs() });
   } catch (error) {
-    if (!isDiskFull(error)) throw error;
+    if (!isOutboxBlocked(error)) throw error;
     // Its customer waits for the code: then the log has to do.
     const details = { caller, source, order_id: orderId, version };
     logger.error(details, 'codes were read, and the audit log has no space for it');

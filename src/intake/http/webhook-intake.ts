@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { messageText } from '../../core/message-text.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
-import { isDiskFull } from '../../ops/disk-guard.ts';
+import { isOutboxFailure } from '../../ops/disk-guard.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import { Admission, type Web } from './admission.ts';
@@ -218,8 +218,8 @@ function webhookRoutes(
   );
   app.onError((error, context) => {
     if (error instanceof HttpProblem) return refuse(error, context);
-    if (isDiskFull(error)) return problemResponse(fullDisk());
-    if (hasCode(error, 'DATABASE_WRITE_FAILED')) return problemResponse(unavailable());
+    if (hasCode(error, 'DISK_FULL')) return problemResponse(fullDisk());
+    if (isOutboxFailure(error)) return problemResponse(unavailable());
     logger.error({ err: error }, 'a request failed');
     return problemResponse(
       new HttpProblem('internal', 'Send it again: nothing is bought twice. The log says why.'),

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../../core/clock.ts';
 import { endWithin } from '../../ops/deadline.ts';
-import { isDiskFull } from '../../ops/disk-guard.ts';
+import { isOutboxBlocked } from '../../ops/disk-guard.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { AlertCondition } from '../../store/alerts/alerts.ts';
 import type { Store } from '../../store/store.ts';
@@ -146,7 +146,7 @@ export class AlertLoop {
       await this.#deps.store.alerts.record({ endpoint: this.#settings.name, ...told });
       this.#unrecorded = null;
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (!isOutboxBlocked(error)) throw error;
     }
   }
 }

@@ -1,7 +1,6 @@
 import {
   closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -15,6 +14,7 @@ import { openReadOnly } from './database.ts';
 import { freeBytesOf, sizeOf } from './disk-errors.ts';
 import { inspectDatabase } from './inspect.ts';
 import { readMeta } from './meta.ts';
+import { sync } from './open-files.ts';
 import { takeWriterLock } from './writer-lock.ts';
 
 const backupName = /^order-sync-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.db$/;
@@ -191,13 +191,4 @@ function requireSound(path: string): void {
   throw new OrderSyncError('DATABASE_UNSAFE', `${path} is damaged: ${problems[0]}`, {
     hint: 'check the disk, and the database with `order-sync db check`; use another backup',
   });
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

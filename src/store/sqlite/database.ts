@@ -1,9 +1,10 @@
-import { closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { checkSchema } from './schema.ts';
-import { diskError, isDiskFailure } from './disk-errors.ts';
+import { diskError, isBusy, isDiskFailure } from './disk-errors.ts';
+import { longestLogBytes, OpenFiles } from './open-files.ts';
 
 export type Sqlite = SqliteDatabase.Database;
 
@@ -21,6 +22,9 @@ const networkFileSystems: ReadonlyMap<number, string> = new Map([
   [0x01021997, '9p'],
   [0x65735546, 'FUSE'],
 ]);
+
+/** Nothing else is done while a step waits for the lock of another program. */
+const waitForOthers = 'busy_timeout = 2000';
 
 export type InitPolicy = 'never' | 'if-missing';
 
@@ -55,7 +59,7 @@ export function checkFileSystem(folder: string): void {
  * disk.
  */
 function configure(database: Sqlite): void {
-  database.pragma('busy_timeout = 5000');
+  database.pragma(waitForOthers);
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
   database.pragma('fullfsync = ON');
@@ -63,7 +67,7 @@ function configure(database: Sqlite): void {
   database.pragma('trusted_schema = OFF');
   // Deleted and replaced values may be delivered codes: their bytes are overwritten.
   database.pragma('secure_delete = ON');
-  database.pragma('journal_size_limit = 67108864');
+  database.pragma(`journal_size_limit = ${longestLogBytes}`);
   database.pragma('cache_size = -8192');
   // 16 MB. With the default of 4 MB, nearly every commit of a long order file pays for a
   // checkpoint.
@@ -132,11 +136,12 @@ export function openReadOnly(path: string): Sqlite {
   }
   const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true });
   try {
-    database.pragma('busy_timeout = 5000');
+    database.pragma(waitForOthers);
     checkSchema(database);
     return database;
   } catch (error) {
     database.close();
+    if (isDiskFailure(error) && isBusy(error)) throw diskError(error, path);
     if (
       !(error instanceof SqliteDatabase.SqliteError) ||
       !/^SQLITE_(NOTADB|CORRUPT)/.test(error.code)
@@ -146,19 +151,6 @@ export function openReadOnly(path: string): Sqlite {
       hint: 'it is damaged, or no database of order-sync: check the disk, and restore a backup with `order-sync db restore`',
       cause: error,
     });
-  }
-}
-
-/**
- * Device and inode of a file. They change when it is replaced or removed while a connection is
- * open.
- */
-export function fileIdentity(path: string): string {
-  try {
-    const { dev, ino } = statSync(path);
-    return `${dev}:${ino}`;
-  } catch {
-    return 'missing';
   }
 }
 
@@ -215,19 +207,48 @@ export function withFixedPlan(sql: string): string {
   return sql.replaceAll(/([=<>]|\b(?:LIMIT|IS|IS NOT)\b)(\s*)(?=[?:])/g, '$1$2+');
 }
 
+interface OutboxState {
+  readonly files: OpenFiles;
+  /** Why the last step could not be written, and is repeated; null: it was. */
+  blockedBy: OrderSyncError | null;
+}
+
+const states = new WeakMap<Sqlite, OutboxState>();
+
+/** Watches the files of an outbox from now on: see `OpenFiles`. */
+export function watchOutbox(database: Sqlite): OutboxState {
+  const state: OutboxState = { files: new OpenFiles(database), blockedBy: null };
+  states.set(database, state);
+  return state;
+}
+
 /**
  * Runs one step as one transaction. IMMEDIATE: a step that reads before it writes holds the write
- * lock from the start.
- * @throws OrderSyncError DISK_FULL when nothing was written, because there is no space;
- * DATABASE_WRITE_FAILED when the disk
- *   fails: nothing more may be sent then
+ * lock from the start. Nothing is done when the files are not those that are open, and nobody is
+ * told that it was done.
+ * @throws OrderSyncError DISK_FULL, DATABASE_BUSY when nothing was written: it can be repeated;
+ * DATABASE_REPLACED, DATABASE_WRITE_FAILED: nothing more may be sent
  */
 export function inTransaction<T>(database: Sqlite, step: () => T): T {
+  const state = database.inTransaction ? undefined : states.get(database);
   try {
+    state?.files.check();
     let result!: T;
     runnerOf(database).immediate(() => void (result = step()));
+    state?.files.check(true);
+    if (state !== undefined && state.blockedBy !== null) {
+      state.blockedBy = null;
+      database.pragma(waitForOthers);
+    }
     return result;
   } catch (error) {
-    throw isDiskFailure(error) ? diskError(error, database.name) : error;
+    if (!isDiskFailure(error)) throw error;
+    const failure = diskError(error, database.name);
+    if (state !== undefined && failure.code !== 'DATABASE_WRITE_FAILED') {
+      state.blockedBy = failure;
+      // Only the first step waits: the others would keep everything else from being done.
+      database.pragma('busy_timeout = 0');
+    }
+    throw failure;
   }
 }

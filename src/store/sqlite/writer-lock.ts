@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { isBusy, lockHolder } from './disk-errors.ts';
 
 /**
  * Proves that no other worker writes to this outbox: it holds an exclusive transaction on a small
@@ -24,10 +25,10 @@ export function takeWriterLock(databasePath: string): WriterLock {
     side.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     side.close();
-    if (error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
+    if (isBusy(error)) {
       throw new OrderSyncError(
         'DATABASE_LOCKED',
-        `Another worker holds the outbox at ${databasePath}`,
+        `Another worker holds the outbox at ${databasePath}: ${lockHolder(path)}`,
         {
           hint: 'one worker per database: stop the other one first, or give this one its own data_dir and instance',
           cause: error,

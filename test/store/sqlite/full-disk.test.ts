@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { repeatWhileDiskIsFull } from '../../../src/ops/disk-guard.ts';
+import { repeatWhileBlocked } from '../../../src/ops/disk-guard.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { openStore } from '../../../src/store/store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -52,7 +52,7 @@ describe('an outbox on a full disk', () => {
     let tries = 0;
     const life = { clock: new SystemClock(), signal: new AbortController().signal };
     const second = Promise.withResolvers<void>();
-    const accepted = repeatWhileDiskIsFull(() => {
+    const accepted = repeatWhileBlocked(() => {
       tries += 1;
       if (tries === 2) second.resolve();
       return accept(store, '2');
@@ -83,7 +83,7 @@ describe('an outbox on a full disk', () => {
   it('lets no step wait longer than its signal', async () => {
     const end = new AbortController();
     const error = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-    const step = repeatWhileDiskIsFull(() => Promise.reject(error), {
+    const step = repeatWhileBlocked(() => Promise.reject(error), {
       clock: new SystemClock(),
       signal: end.signal,
     });

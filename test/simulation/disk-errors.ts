@@ -7,7 +7,7 @@ export function isDiskError(error: unknown): boolean {
   return (
     error instanceof Error &&
     'code' in error &&
-    /^(DATABASE_WRITE_FAILED|DISK_FULL|SQLITE_)/.test(String(error.code))
+    /^(DATABASE_WRITE_FAILED|DATABASE_BUSY|DISK_FULL|SQLITE_)/.test(String(error.code))
   );
 }
 
@@ -35,7 +35,7 @@ export class DiskErrors {
     return this.#calls < error.afterCalls ? null : error;
   }
 
-  /** Returns whether the disk was full: then the worker continues by itself. */
+  /** Returns whether the disk was full or locked: then the worker continues by itself. */
   struck(name: string): boolean {
     const error = this.#plan[this.#next];
     if (error === undefined) return false;
@@ -47,6 +47,6 @@ export class DiskErrors {
       this.#calls = 0;
       this.#times = 0;
     }
-    return error.code === 'SQLITE_FULL';
+    return error.code === 'SQLITE_FULL' || error.code === 'SQLITE_BUSY';
   }
 }

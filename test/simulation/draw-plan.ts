@@ -194,7 +194,7 @@ function drawDiskErrors(random: SeededRandom, aims: SeededRandom): DiskErrorPlan
       where: atCommit ? 'commit' : 'statement',
       code: atCommit
         ? random.pick('SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_WRITE')
-        : random.pick('SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_READ'),
+        : random.pick('SQLITE_FULL', 'SQLITE_BUSY', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_READ'),
       skip: random.pick(0, 1, 2, 4),
       times: random.pick(1, 1, 1, 3),
     };

@@ -262,6 +262,7 @@ export class SimOperator {
             'NOT_FOUND',
             'INVALID_INPUT',
             'DATABASE_WRITE_FAILED',
+            'DATABASE_BUSY',
             'DISK_FULL',
           ].includes(code) &&
           !code.startsWith('SQLITE_')

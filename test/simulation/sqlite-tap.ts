@@ -39,7 +39,12 @@ const close: (this: Database) => Database = Reflect.get(SqliteDatabase.prototype
  */
 export interface SqliteFault {
   readonly where: 'statement' | 'commit';
-  readonly code: 'SQLITE_FULL' | 'SQLITE_IOERR_WRITE' | 'SQLITE_IOERR_FSYNC' | 'SQLITE_IOERR_READ';
+  readonly code:
+    | 'SQLITE_FULL'
+    | 'SQLITE_BUSY'
+    | 'SQLITE_IOERR_WRITE'
+    | 'SQLITE_IOERR_FSYNC'
+    | 'SQLITE_IOERR_READ';
   /** How many statements of the call go well before. */
   readonly skip: number;
 }

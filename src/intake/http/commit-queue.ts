@@ -8,6 +8,7 @@ import { HttpProblem } from './problem.ts';
 
 interface Waiting {
   readonly request: WholeRequest;
+  readonly places: number;
   readonly resolve: (outcome: RequestOutcome) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -16,6 +17,9 @@ interface Waiting {
  * A commit blocks the process while the disk writes, so one commit takes at most this many lines.
  */
 const linesPerCommit = 5000;
+
+/** Waiting lines take memory: so many count as one request. */
+const linesPerPlace = 15;
 
 /**
  * Requests that arrive together, or during a commit, share the next one. No outcome is known before
@@ -59,15 +63,18 @@ export class CommitQueue {
    */
   submit(lines: WholeRequest['lines']): Promise<RequestOutcome> {
     if (this.#failed) return Promise.reject(unavailable());
-    if (this.#uncommitted >= this.#limit) {
-      const detail = `${this.#limit} requests already wait for the disk; nothing of this one was accepted.`;
+    const places = Math.ceil(lines.length / linesPerPlace);
+    if (this.#uncommitted > 0 && this.#uncommitted + places > this.#limit) {
+      const detail =
+        'Too many order lines already wait for the disk; nothing of this request was accepted.';
       return Promise.reject(
         new HttpProblem('overloaded', detail, { headers: { 'retry-after': '1' } }),
       );
     }
-    this.#uncommitted += 1;
+    this.#uncommitted += places;
     const { promise, resolve, reject } = Promise.withResolvers<RequestOutcome>();
-    this.#waiting.push({ request: { nowMs: this.#clock.wallMs(), lines }, resolve, reject });
+    const request = { nowMs: this.#clock.wallMs(), lines };
+    this.#waiting.push({ request, places, resolve, reject });
     this.#draining ??= this.#drain();
     return promise;
   }
@@ -95,7 +102,7 @@ export class CommitQueue {
         if (isOutboxBlocked(error)) for (const { reject } of group) reject(error);
         else this.#fail(group, error);
       } finally {
-        this.#uncommitted -= group.length;
+        for (const { places } of group) this.#uncommitted -= places;
       }
     }
     this.#draining = null;
@@ -130,7 +137,7 @@ export class CommitQueue {
     this.#failed = true;
     const others = this.#waiting;
     this.#waiting = [];
-    this.#uncommitted -= others.length;
+    for (const { places } of others) this.#uncommitted -= places;
     for (const { reject } of [...group, ...others]) reject(unavailable());
     this.#failure.reject(error);
   }

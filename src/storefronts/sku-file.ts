@@ -42,6 +42,8 @@ export class SkuFile {
   #pending: { readonly version: string; readonly sinceMs: number } | null = null;
   #checkedAtMs: number;
   #reading = Promise.resolve();
+  /** A large map that changed is not in use yet. */
+  isBeingRead = false;
   #problem: string | null = null;
 
   /** @throws OrderSyncError CONFIG_INVALID when the file cannot be used */
@@ -62,14 +64,17 @@ export class SkuFile {
     return this.#problem;
   }
 
-  /** The map of the file as it is now. It waits while a process of its own reads a large one. */
-  async current(): Promise<SkuMap> {
+  /**
+   * The map of the file as it is now. While a process of its own reads a large one, it waits for
+   * that, or gives the one before.
+   */
+  async current(waits = true): Promise<SkuMap> {
     const nowMs = this.#clock.steadyMs();
-    if (nowMs - this.#checkedAtMs >= checkEveryMs) {
+    if (!this.isBeingRead && nowMs - this.#checkedAtMs >= checkEveryMs) {
       this.#checkedAtMs = nowMs;
-      this.#reading = this.#reading.then(() => this.#readIfChanged(nowMs));
+      this.#reading = this.#readIfChanged(nowMs);
     }
-    await this.#reading;
+    if (waits || !this.isBeingRead) await this.#reading;
     return this.#map;
   }
 
@@ -78,8 +83,10 @@ export class SkuFile {
       const version = versionOf(this.#path);
       if (version === this.#version || !this.#isFinished(version, nowMs)) return;
       this.#version = version;
-      const isLarge = statSync(this.#path).size > largeBytes;
-      const map = isLarge ? new SkuMap(await readLarge(this.#path)) : loadSkuFile(this.#path);
+      this.isBeingRead = statSync(this.#path).size > largeBytes;
+      const map = this.isBeingRead
+        ? new SkuMap(await readLarge(this.#path))
+        : loadSkuFile(this.#path);
       // It changed while it was read: the next check reads it again.
       if (versionOf(this.#path) !== version) return;
       this.#map = map;
@@ -98,6 +105,8 @@ export class SkuFile {
           details,
           'the changed SKU map cannot be used; the last good one stays in use',
         );
+    } finally {
+      this.isBeingRead = false;
     }
   }
 

@@ -184,11 +184,16 @@ export class ShopHandler {
     earliestMs: number,
   ): Promise<StorefrontAnswer> {
     const { refunds, isListed } = snapshot;
-    const areProven = await this.#proveSkus(order, snapshot);
+    const inUse = await this.skus.current(false);
+    const isLater = refunds === 'not_read' && this.skus.isBeingRead;
+    // A webhook is answered at once: what it shows is read back when the new map is in use. Without
+    // read-back only an order with SKUs that the old map lacks waits.
+    const isOld = isLater || (!isListed && order.lines.every(({ sku }) => inUse.has(sku)));
+    const skus = isOld ? inUse : await this.skus.current();
+    const areProven = await this.#proveSkus(order, snapshot, skus);
     const ownSkus = snapshot.isLast === true || this.shop.rest === null ? null : this.#ownSkus;
-    const paidMs = await this.#paidMs(order, snapshot, earliestMs);
+    const paidMs = await this.#paidMs(order, snapshot, earliestMs, skus);
     const known = { ...order, paidMs: paidMs === 'not_read' ? null : paidMs };
-    const skus = await this.skus.current();
     const shown = [...order.lines, ...order.unreadable].flatMap(({ sku }) =>
       sku === null ? [] : [normalSku(sku)],
     );
@@ -199,7 +204,10 @@ export class ShopHandler {
     // Another map may have come into use meanwhile, which has what this one lacks.
     if (skus !== this.#followed) this.#followed = null;
     const isRead =
-      areProven && paidMs !== 'not_read' && (!order.refundUnclear || refunds !== 'not_read');
+      !isLater &&
+      areProven &&
+      paidMs !== 'not_read' &&
+      (!order.refundUnclear || refunds !== 'not_read');
     if (isRead) {
       const answer = await this.#take(plan);
       const { stale, flagged } = answer.taken;
@@ -260,6 +268,7 @@ export class ShopHandler {
     order: RealOrder,
     snapshot: Pick<OrderSnapshot, 'asked' | 'document' | 'isLast'>,
     earliestMs: number,
+    skus: SkuMap,
   ): Promise<number | null | 'not_read'> {
     const { maxAgeH, source, rest } = this.shop;
     const { orderId, paidMs, placedMs, state } = order;
@@ -269,7 +278,6 @@ export class ShopHandler {
     const told = seen?.paidMs ?? paidMs ?? (seen?.state === 'unpaid' ? nowMs : null);
     if (told !== null) return told;
     if (placedMs >= Math.max(earliestMs, nowMs - maxAgeH * 3_600_000)) return placedMs;
-    const skus = await this.skus.current();
     if (rest === null || snapshot.isLast === true || !order.lines.some(({ sku }) => skus.has(sku)))
       return null;
     const { asked, document } = snapshot;
@@ -282,8 +290,8 @@ export class ShopHandler {
   async #proveSkus(
     { lines }: Pick<ShopOrder, 'lines'>,
     { asked, isLast = false }: Pick<OrderSnapshot, 'asked' | 'isLast'>,
+    skus: SkuMap,
   ): Promise<boolean> {
-    const skus = await this.skus.current();
     const shown = lines.flatMap(({ sku, product }) =>
       isVariation(product) && skus.has(sku) ? [sku] : [],
     );

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { output } from './cli/context.ts';
 import { runCommandLine } from './cli/commands/program.ts';
 
 const exitCode = await runCommandLine(process.argv.slice(2));
@@ -12,4 +13,4 @@ const isStuck =
 // What could not be written is known a turn later.
 await nextTurn();
 // Only this file ends the process. A part that did not stop in time must not keep it alive.
-process.exit(isStuck ? 1 : exitCode === 0 ? process.exitCode : exitCode);
+process.exit(isStuck || (output.isLost && exitCode === 0) ? 1 : exitCode);

@@ -1,6 +1,6 @@
 import type { MachineClock } from '../core/clock.ts';
 import { SystemClock } from '../ops/system-clock.ts';
-import { type ExitCode, exitCodes } from './errors.ts';
+import type { ExitCode } from './errors.ts';
 import type { Streams } from './output.ts';
 
 /** The surroundings of a command. */
@@ -12,6 +12,9 @@ export interface CliContext extends Streams {
   setExitCode(code: ExitCode): void;
 }
 
+/** Whether something of the output could not be written. */
+export const output = { isLost: false };
+
 /** The streams and the clock of this process. */
 export function processContext(setExitCode: (code: ExitCode) => void): CliContext {
   for (const stream of [process.stdout, process.stderr]) {
@@ -19,7 +22,7 @@ export function processContext(setExitCode: (code: ExitCode) => void): CliContex
     if (stream.listenerCount('error') > 0) continue;
     stream.on('error', (error) => {
       if ('code' in error && error.code === 'EPIPE') return;
-      process.exitCode = exitCodes.unexpected;
+      output.isLost = true;
       if (stream === process.stdout)
         process.stderr.write(`order-sync: its output could not be written: ${error.message}\n`);
     });

@@ -54,6 +54,7 @@ describe('the container image', () => {
     const [command = ''] = of(lastStage, 'CMD');
     expect(JSON.parse(entrypoint)).toEqual([
       'node',
+      '--disable-sigusr1',
       '--min-semi-space-size=4',
       '--max-semi-space-size=4',
       '--heap-growing-percent=50',

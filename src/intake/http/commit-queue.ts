@@ -19,7 +19,7 @@ interface Waiting {
 const linesPerCommit = 5000;
 
 /** Waiting lines take memory: so many count as one request. */
-const linesPerPlace = 15;
+const linesPerPlace = 5;
 
 /**
  * Requests that arrive together, or during a commit, share the next one. No outcome is known before
@@ -57,26 +57,27 @@ export class CommitQueue {
     return this.#uncommitted / this.#limit;
   }
 
+  /** Throws HttpProblem when too many wait: before a body is parsed, which takes most of the memory. */
+  requirePlace(): void {
+    if (this.#uncommitted < this.#limit) return;
+    const detail = 'Too many order lines wait for the disk; nothing of this request was accepted.';
+    throw new HttpProblem('overloaded', detail, { headers: { 'retry-after': '1' } });
+  }
+
   /**
    * Resolves when the request is on disk, or conflicts with what is there. Throws HttpProblem when too
    * many wait.
    */
-  submit(lines: WholeRequest['lines']): Promise<RequestOutcome> {
-    if (this.#failed) return Promise.reject(unavailable());
+  async submit(lines: WholeRequest['lines']): Promise<RequestOutcome> {
+    if (this.#failed) throw unavailable();
     const places = Math.ceil(lines.length / linesPerPlace);
-    if (this.#uncommitted > 0 && this.#uncommitted + places > this.#limit) {
-      const detail =
-        'Too many order lines already wait for the disk; nothing of this request was accepted.';
-      return Promise.reject(
-        new HttpProblem('overloaded', detail, { headers: { 'retry-after': '1' } }),
-      );
-    }
+    this.requirePlace();
     this.#uncommitted += places;
     const { promise, resolve, reject } = Promise.withResolvers<RequestOutcome>();
     const request = { nowMs: this.#clock.wallMs(), lines };
     this.#waiting.push({ request, places, resolve, reject });
     this.#draining ??= this.#drain();
-    return promise;
+    return await promise;
   }
 
   async idle(): Promise<void> {

@@ -62,9 +62,10 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
  */
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits } = deps;
-  const { caller, content } = await deps.admission.withBody(context, (body, { source }) =>
-    readOrders(body, config.limits, source ?? usualSource),
-  );
+  const { caller, content } = await deps.admission.withBody(context, (body, { source }) => {
+    commits.requirePlace();
+    return readOrders(body, config.limits, source ?? usualSource);
+  });
   const { lines, single } = content;
   for (const line of lines) requireSource(caller, line.source);
   deps.admission.count(caller, Math.floor(lines.length / linesPerRequest));

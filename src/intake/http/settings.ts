@@ -35,7 +35,7 @@ export const defaultWebhookLimits = {
   connectionsPerAddress: 64,
   /** Of two webhooks of shops, one of them too large. */
   unverifiedBytes: 25_165_824,
-  verifiedBytes: 16_777_216,
+  verifiedBytes: 6_291_456,
   headersMs: 10_000,
   requestMs: 30_000,
 };

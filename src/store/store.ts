@@ -4,7 +4,7 @@ import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
 import type { TimeMark } from '../core/clock.ts';
 import type { OutboxProgress } from '../core/outbox-progress.ts';
-import type { OrderSyncError } from '../core/order-sync-error.ts';
+import { hasCode, type OrderSyncError } from '../core/order-sync-error.ts';
 import type { ShopIdentity } from '../core/shop-identity.ts';
 import { Alerts } from './alerts/alerts.ts';
 import { endAfterLoss } from './entries/after-loss.ts';
@@ -178,13 +178,12 @@ export class Store extends OutboxSteps {
 
   async close(): Promise<void> {
     if (!this.database.open) return;
-    const { files } = this.#state;
     try {
-      files.check();
+      this.#state.files.check();
       this.database.pragma('wal_checkpoint(TRUNCATE)');
     } catch (error) {
       // Without space, what was committed stays in the WAL file: the next start reads it there.
-      if (!isDiskFailure(error) && !files.areLost) throw error;
+      if (!isDiskFailure(error) && !hasCode(error, 'DATABASE_REPLACED')) throw error;
     }
     this.database.close();
     this.#lock.release();

@@ -1,8 +1,6 @@
-import { Buffer } from 'node:buffer';
 import {
   closeSync,
   copyFileSync,
-  existsSync,
   fsyncSync,
   openSync,
   readSync,
@@ -14,14 +12,10 @@ import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
-interface FoundFile {
-  /** Device and inode, which change when the file is replaced; `missing`: there is none. */
-  readonly id: string;
-  readonly bytes: number;
-}
+const missing = { id: 'missing', bytes: 0 };
+type FoundFile = typeof missing;
 
-const missing: FoundFile = { id: 'missing', bytes: 0 };
-
+/** `id`: device and inode, which change when a file is replaced. */
 export function findFile(path: string): FoundFile {
   try {
     const { dev, ino, size } = statSync(path);
@@ -34,6 +28,10 @@ export function findFile(path: string): FoundFile {
 /** SQLite itself cuts a log that is longer to this size. */
 export const longestLogBytes = 67_108_864;
 const [logHeaderBytes, frameHeaderBytes] = [32, 24];
+const whole =
+  'nothing is lost: the database has all of it; find out what did this, and start the worker again';
+const perhapsNot =
+  'what was committed last may be lost: put the file back, or start the worker, which then looks for every order';
 
 /**
  * The database and its write-ahead log, as a connection has them open. When one of them is removed,
@@ -41,27 +39,20 @@ const [logHeaderBytes, frameHeaderBytes] = [32, 24];
  */
 export class OpenFiles {
   readonly #database: Database;
-  readonly #opened: readonly [FoundFile, FoundFile];
-  /** By which files the database and its log are found at their names; changed by a rescue. */
-  #expected: readonly [FoundFile, FoundFile];
-  readonly #frameBytes: number;
-  #logBytes: number;
+  readonly #opened: readonly FoundFile[];
+  /** What stands at their names; a rescue changes it. */
+  #expected: readonly FoundFile[];
+  #logBytes = 0;
   #lost: OrderSyncError | null = null;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#frameBytes = frameHeaderBytes + Number(database.pragma('page_size', { simple: true }));
     this.#opened = this.#found();
     this.#expected = this.#opened;
-    this.#logBytes = this.#opened[1].bytes;
-  }
-
-  get areLost(): boolean {
-    return this.#lost !== null;
   }
 
   /**
-   * Looks at the files. When they are not the ones that are open, it saves what is committed.
+   * Saves what is committed when the files are not the ones that are open.
    * @param wrote whether this connection wrote since the last look
    * @throws OrderSyncError DATABASE_REPLACED at this call and each later one
    */
@@ -86,11 +77,10 @@ export class OpenFiles {
   #whatHappened(main: FoundFile, log: FoundFile, wrote: boolean): string | null {
     const { name } = this.#database;
     const how = ({ id }: FoundFile): string => (id === missing.id ? 'removed' : 'replaced');
-    const [ownMain, ownLog] = this.#expected;
-    if (main.id !== ownMain.id) return `The database file ${name} was ${how(main)}`;
-    if (log.id !== ownLog.id) return `The write-ahead log ${name}-wal was ${how(log)}`;
-    if (this.areLost || !this.#wasCut(log, wrote)) return null;
-    return `The write-ahead log ${name}-wal was cut`;
+    if (main.id !== this.#expected[0]?.id) return `The database file ${name} was ${how(main)}`;
+    const logName = `The write-ahead log ${name}-wal`;
+    if (log.id !== this.#expected[1]?.id) return `${logName} was ${how(log)}`;
+    return this.#lost === null && this.#wasCut(log, wrote) ? `${logName} was cut` : null;
   }
 
   #wasCut({ bytes }: FoundFile, wrote: boolean): boolean {
@@ -102,18 +92,21 @@ export class OpenFiles {
 
   /** SQLite writes at the old end of a log that was cut meanwhile: what was before it is empty. */
   #hasHole(): boolean {
-    const frames = Math.floor((this.#logBytes - logHeaderBytes) / this.#frameBytes);
-    const lastFrame = frames < 1 ? 0 : logHeaderBytes + (frames - 1) * this.#frameBytes;
-    const [head, frame] = [Buffer.alloc(4), Buffer.alloc(4)];
+    const { name } = this.#database;
+    const frameBytes =
+      frameHeaderBytes + Number(this.#database.pragma('page_size', { simple: true }));
+    const frames = Math.floor((this.#logBytes - logHeaderBytes) / frameBytes);
+    const lastFrame = frames < 1 ? 0 : logHeaderBytes + (frames - 1) * frameBytes;
+    const words = new Uint32Array(2);
     // SQLite holds no lock on its log, which would end when another handle of it is closed.
-    const file = openSync(`${this.#database.name}-wal`, 'r');
+    const file = openSync(`${name}-wal`, 'r');
     try {
-      readSync(file, head, 0, head.length, 0);
-      readSync(file, frame, 0, frame.length, lastFrame);
+      readSync(file, words, 0, 4, 0);
+      readSync(file, words, 4, 4, lastFrame);
     } finally {
       closeSync(file);
     }
-    return head.readUInt32BE() === 0 || frame.readUInt32BE() === 0;
+    return words.includes(0);
   }
 
   /** Whether everything that is committed is in the database, after a checkpoint of this mode. */
@@ -127,14 +120,12 @@ export class OpenFiles {
   /** Saves what is committed as long as the files are open. Returns what to do next. */
   #save(main: FoundFile, log: FoundFile): string {
     const { name } = this.#database;
-    const [ownMain, ownLog] = this.#opened;
-    const isOurs = main.id === ownMain.id;
-    const whole =
-      'nothing is lost: the database has all of it now; find out what did this, and start the worker again';
+    const isOurs = main.id === this.#opened[0]?.id;
+    const isOurLog = log.id === this.#opened[1]?.id;
     this.#expected = [main, log];
     try {
       // A checkpoint of a log that was cut would tear the database.
-      if (isOurs && log.id !== ownLog.id && this.#isInDatabase('FULL')) {
+      if (isOurs && !isOurLog && this.#isInDatabase('FULL')) {
         this.#expected = [main, missing];
         rmSync(`${name}-wal`, { force: true });
         return whole;
@@ -142,18 +133,18 @@ export class OpenFiles {
       const draft = `${name}-saved`;
       const isWhole = this.#copy(draft, isOurs);
       // With the log of another file, a database would be damaged.
-      if (isOurs || log.id === ownLog.id) rmSync(`${name}-wal`, { force: true });
+      if (isOurs || isOurLog) rmSync(`${name}-wal`, { force: true });
       if (!isOurs && main.id !== missing.id)
         return `what the worker had is in ${draft}: \`order-sync db restore ${draft}\` puts it back`;
       this.#expected = [findFile(draft), missing];
       rmSync(`${name}-shm`, { force: true });
       renameSync(draft, name);
       sync(dirname(name));
-      if (isWhole) return whole;
+      return isWhole ? whole : perhapsNot;
     } catch {
-      // Nothing can be saved, for example because the folder is gone or its disk is full.
+      // For example because the folder is gone, or its disk is full.
+      return perhapsNot;
     }
-    return 'what was committed last may be lost: put the file back, or start the worker again, which then looks for every order that it may have bought';
   }
 
   /** Returns whether the copy has everything; else it has what was in the database file. */
@@ -164,7 +155,7 @@ export class OpenFiles {
     try {
       this.#database.prepare('VACUUM INTO ?').run(draft);
     } catch (error) {
-      if (!isOurs || !existsSync(this.#database.name)) throw error;
+      if (!isOurs) throw error;
       copyFileSync(this.#database.name, draft);
       isWhole = false;
     }

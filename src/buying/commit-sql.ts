@@ -269,7 +269,7 @@ export function settleEntry(
   });
   rememberUnits(outbox, row, before, units);
   learnFromRejection(database, row, settlement, nowMs);
-  addReplacements(outbox, row, settlement.replacements, nowMs);
+  addReplacements(outbox, row, settlement, nowMs);
   // A poll that finds nothing new is not reported.
   if (reported.has(state) && (row.state !== state || answer !== null))
     report(outbox, row, nowMs, state);

@@ -454,6 +454,37 @@ function withOtherAccount(random: SeededRandom, plan: RunPlan): RunPlan {
   return { ...plan, account: { ...plan.account, foreign } };
 }
 
+/** Both balances run empty, and one of them stays so: every order is bought from the other one. */
+function withOneDeposit(random: SeededRandom, plan: RunPlan): RunPlan {
+  const hasPrice = (refusal: Pick<Refusal, 'code'> | null): boolean =>
+    refusal?.code !== 'currency_unavailable';
+  const products = [...plan.account.products].map(([name, product]): [string, Product] => {
+    const afterSale = hasPrice(product.afterSale) ? product.afterSale : null;
+    return [name, { ...product, afterSale, refusals: product.refusals.filter(hasPrice) }];
+  });
+  const batches = plan.batches.map((batch) => ({
+    ...batch,
+    lines: batch.lines.map((line) => {
+      const rules = { ...line.rules, fallback_currency: line.currency === 'USD' ? 'EUR' : 'USD' };
+      return line.currency === null ? line : { ...line, rules };
+    }),
+  }));
+  return {
+    ...plan,
+    batches,
+    replacements: plan.replacements.filter(({ operation }) => operation === 'esim_cancel'),
+    // A balance without a price is not asked again.
+    faultProfile: 'repeated',
+    account: {
+      ...plan.account,
+      products: new Map(products),
+      balances: { USD: random.int(0, 3000), EUR: random.int(0, 3000) },
+      depositAtMs: plan.faultsOffMs + random.pick(0, 900_000),
+      depositTo: random.pick('USD', 'EUR'),
+    },
+  };
+}
+
 /** Draws the run of a seed. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
@@ -559,7 +590,14 @@ export function drawPlan(seed: number): RunPlan {
   const isTroubled = ofTroubles.chance(0.2) && scarcer.lostDiskAtMs === null;
   const troubled = isTroubled ? withTroubles(ofTroubles, scarcer) : scarcer;
   const taken = withIntake(new SeededRandom(seed ^ 0x6c62272e), troubled);
-  const odd = withOddities(new SeededRandom(seed ^ 0x165667b1), taken);
+  const ofDeposits = new SeededRandom(seed ^ 0x7f4a7c15);
+  const isOneFilled =
+    ofDeposits.chance(0.08) &&
+    taken.lostDiskAtMs === null &&
+    taken.intake === null &&
+    taken.troubles.products.size === 0;
+  const filled = isOneFilled ? withOneDeposit(ofDeposits, taken) : taken;
+  const odd = withOddities(new SeededRandom(seed ^ 0x165667b1), filled);
   return withOtherAccount(
     new SeededRandom(seed ^ 0x5bd1e995),
     withSinks(new SeededRandom(seed ^ 0x2127599b), odd),

@@ -94,7 +94,10 @@ export class ExposureWatch {
     const { steadyMs } = timeOf(database);
     for (const { scope, probeAtMs } of paused) {
       const isBalance = scope.startsWith('balance:');
-      if (!own.includes(scope) || (hasFallback && isBalance)) continue;
+      if (!own.includes(scope)) continue;
+      // With another balance it waits only while both are paused.
+      const other = `balance:${entry.rules.fallback_currency}`;
+      if (hasFallback && isBalance && !paused.some((it) => it.scope === other)) continue;
       const others = sending
         .filter((it) => it.reference !== entry.reference && scopesOf(it).includes(scope))
         // A balance may have been charged for an order of unknown outcome already, so that is

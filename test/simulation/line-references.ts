@@ -14,7 +14,9 @@ const possibleReferences = new WeakMap<
  */
 export function referencesOf(line: AcceptableLine, reorders: number): ReadonlySet<string> {
   const { source, orderId, lineId } = line;
-  const ofRules = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
+  const { fallback_currency: other, ...parts } = line.rules ?? {};
+  // A part of a split may be charged to the balance that the whole was not charged to.
+  const ofRules = (Object.keys(parts).length === 0 ? 0 : 4) + (other === undefined ? 0 : 2);
   const deepest = Math.min(8, ofRules + 2 * reorders);
   const known = possibleReferences.get(line);
   if (known?.deepest === deepest) return known.all;

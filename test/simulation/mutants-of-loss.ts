@@ -32,7 +32,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'after a loss what takes the place of an order is not looked up',
     file: 'buying/queue/claim-sql.ts',
-    changes: [['isReplacementSought(entry) ? firstReplacementOf(outbox, row) : null', 'null']],
+    changes: [['isReplacementSought(entry) ? replacementOf(outbox, row) : null', 'null']],
   },
   {
     name: 'after a loss an order ends because what takes its place is absent',
@@ -68,5 +68,25 @@ export const mutantsOfLoss: readonly Mutant[] = [
     name: 'an older copy believes what it knew of unknown outcomes',
     file: 'store/entries/after-loss.ts',
     changes: [['restartRecovery(database).run();', '']],
+  },
+  {
+    name: 'an order does not come back from an empty fallback balance',
+    file: 'core/entry/replacement.ts',
+    changes: [
+      [
+        "row === 'insufficient_balance' && currency !== null ? currency",
+        'row === null && currency !== null ? currency',
+      ],
+    ],
+  },
+  {
+    name: 'an order whose balances are both paused is sent all the same',
+    file: 'store/entries/pauses.ts',
+    changes: [
+      [
+        'return otherBalance === null || paused.withTrials.has(otherBalance);',
+        'return otherBalance === null;',
+      ],
+    ],
   },
 ];

@@ -62,7 +62,9 @@ export function orderToTry(plan: RunPlan, scope: string, number: number): Accept
         : kind === 'balance'
           ? names[0]
           : undefined;
-  if (product === undefined) return null;
-  const line = { ...plainLine, orderId: `try${number}`, currency: kind === 'balance' ? id : 'USD' };
+  const filled = plan.account.depositTo ?? id;
+  if (product === undefined || (kind === 'balance' && id !== filled)) return null;
+  const currency = kind === 'balance' ? id : (plan.account.depositTo ?? 'USD');
+  const line = { ...plainLine, orderId: `try${number}`, currency };
   return isPlan(product) ? { ...line, ...esimLine, plan: product } : { ...line, variant: product };
 }

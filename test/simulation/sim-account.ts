@@ -38,6 +38,8 @@ export interface AccountPlan {
   readonly balances: Readonly<Record<string, number>>;
   /** When money is added to every balance. */
   readonly depositAtMs: number;
+  /** The only balance that is filled; absent: each is. */
+  readonly depositTo?: string;
   readonly denials: readonly Denial[];
   readonly authorizations: readonly string[];
   /**
@@ -130,7 +132,8 @@ export class SimAccount {
   #balanceOf(currency: string, nowMs: number): number | undefined {
     if (!this.#deposited && nowMs >= this.#plan.depositAtMs) {
       this.#deposited = true;
-      for (const [name, cents] of this.#balances) this.#balances.set(name, cents + 100_000_000);
+      for (const [name, cents] of this.#balances)
+        if (name === (this.#plan.depositTo ?? name)) this.#balances.set(name, cents + 100_000_000);
     }
     return this.#balances.get(currency);
   }

@@ -26,6 +26,8 @@ const legal: Readonly<Record<string, string>> = {
   waiting: 'sending unknown held rejected cancelled needs_review',
   unknown: 'sending waiting placed fulfilled refunded rejected expired needs_review held cancelled',
   placed: 'fulfilled refunded needs_review held',
+  // Its balance has a turn again.
+  rejected: 'waiting',
   needs_review: 'unknown waiting placed fulfilled refunded rejected cancelled',
   held: 'pending waiting unknown placed cancelled needs_review',
 };

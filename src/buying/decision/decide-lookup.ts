@@ -211,8 +211,9 @@ function absentAfterLoss(input: DecisionInput): Settlement {
   }
   const again = lookUpAgain(input, 'not_found');
   const { absences } = facts;
-  // From now on the rules of any unknown outcome count.
-  if (absences >= policy.absenceTries) return { ...again, askedAfterLoss: 1 };
+  // From now on the rules of any unknown outcome count. See `replacementOf`: two are asked for by turns.
+  if (absences >= policy.absenceTries * (facts.generation > 0 ? 2 : 1))
+    return { ...again, askedAfterLoss: 1 };
   const dueAtMs = absences === 0 ? nowMs : nextTryAtMs(input, 'standard', absences - 1);
   return { ...again, absences: absences + 1, dueAtMs };
 }

@@ -160,10 +160,16 @@ function wait(input: DecisionInput, base: Settlement, cell: Cell): Settlement {
   // An order without a deadline does not say how long to wait for stock, so its shop is told now.
   const isHopeless = row === 'out_of_stock' && facts.notAfterMs === null;
   const isTriedOften = row === 'not_cancellable' && tries + 1 >= policy.cancelTries;
-  if (replacements.length > 0 || isHopeless || isTriedOften)
-    return { ...base, ...endOf(facts, base), replacements };
   const dueAtMs = nextTryAtMs(input, scheduleOf(cell), tries);
-  return { ...base, ...outcomeKnown, state: 'waiting', tries: tries + 1, dueAtMs };
+  const next = { ...base, tries: tries + 1, dueAtMs };
+  return replacements.length > 0 || isHopeless || isTriedOften
+    ? { ...next, ...endOf(facts, base), replacements }
+    : { ...next, ...outcomeKnown, state: 'waiting' };
+  const dueAtMs = nextTryAtMs(input, scheduleOf(cell), tries);
+  const next = { ...base, tries: tries + 1, dueAtMs };
+  return replacements.length > 0 || isHopeless || isTriedOften
+    ? { ...next, state: 'rejected', replacements }
+    : { ...next, ...outcomeKnown, state: 'waiting' };
 }
 
 /** Surely not processed: the entry goes back to where it was. */

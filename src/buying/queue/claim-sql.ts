@@ -21,7 +21,7 @@ import {
   type PausedScopes,
 } from '../../store/entries/pauses.ts';
 import { delayForRecheck } from '../../store/entries/rechecks.ts';
-import { firstReplacementOf } from '../../store/entries/replacements.ts';
+import { replacementOf } from '../../store/entries/replacements.ts';
 import { inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import type { Outbox } from '../../store/sqlite/outbox.ts';
 import { entryOf, type Entry, type EntryRow } from '../../store/sqlite/rows.ts';
@@ -285,7 +285,7 @@ function claimEntry(
     entry,
     request,
     originReference: originOf(database, row),
-    replacementReference: isReplacementSought(entry) ? firstReplacementOf(outbox, row) : null,
+    replacementReference: isReplacementSought(entry) ? replacementOf(outbox, row) : null,
     mayBeOtherAccount: !isSend && otherSenderOf(database, row.id, fingerprint) !== null,
     trialOf: tried.filter((scope) => trials.includes(scope)),
   };

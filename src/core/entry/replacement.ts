@@ -16,6 +16,8 @@ export interface NewRequest extends Purchase {
 export interface Replacement extends Pick<Purchase, 'quantity' | 'currency'> {
   readonly generation: number;
   readonly part: number;
+  /** Absent: those of the rejected entry. */
+  readonly rules?: OrderRules;
 }
 
 export interface RejectedEntry extends Replacement {
@@ -80,23 +82,28 @@ function fewerFor(entry: RejectedEntry): readonly Replacement[] {
 
 /**
  * The same order charged to the other balance (Spec 7, `insufficient_balance` and
- * `currency_unavailable`: "charge the other balance"), if its order names one.
+ * `currency_unavailable`: "charge the other balance"), if its order names one. A balance that is
+ * empty has its turn again when the other one refuses the order, too; one without a price has not.
  */
-export function fallbackFor(entry: RejectedEntry): readonly Replacement[] {
-  const other = entry.rules.fallback_currency;
-  if (other === undefined || other === entry.currency || entry.generation >= deepest) return [];
+export function fallbackFor(row: OutcomeRow, entry: RejectedEntry): readonly Replacement[] {
+  const { rules, currency, quantity } = entry;
+  const other = rules.fallback_currency;
+  if (other === undefined || other === currency || entry.generation >= deepest) return [];
+  const back = row === 'insufficient_balance' && currency !== null ? currency : other;
   return [
     {
       generation: entry.generation + 1,
       part: entry.part * 2,
-      quantity: entry.quantity,
+      quantity,
       currency: other,
+      rules: { ...rules, fallback_currency: back },
     },
   ];
 }
 
 /** The replacements that the order allows instead of waiting after a rejection. */
 export function replacementsFor(row: OutcomeRow, entry: RejectedEntry): readonly Replacement[] {
-  if (row === 'insufficient_balance' || row === 'currency_unavailable') return fallbackFor(entry);
+  if (row === 'insufficient_balance' || row === 'currency_unavailable')
+    return fallbackFor(row, entry);
   return row === 'out_of_stock' ? fewerFor(entry) : [];
 }

@@ -12,7 +12,7 @@ export const entryStates = [
   'placed', // accepted, but units are missing; looked up until a deadline
   'fulfilled', // final: all units are there, or the cancel is confirmed
   'refunded', // final, and a success of the API: the money is back (Spec 7)
-  'rejected', // final: a definite rejection, with its code and message
+  'rejected', // final: a definite rejection, with its code and message; with two balances, until the first has a turn again
   'expired', // final: its deadline passed before it was sent, or before a call that surely did not arrive could be repeated
   'cancelled', // final: cancelled by an operator or the shop while nothing was charged
   'needs_review', // an operator must decide, with the evidence and the actions that are allowed
@@ -56,7 +56,8 @@ const transitions: Record<EntryState, readonly EntryState[]> = {
   placed: ['fulfilled', 'refunded', 'needs_review', 'held'],
   fulfilled: [],
   refunded: [],
-  rejected: [],
+  // Its balance has a turn again: the other one refused the order, too.
+  rejected: ['waiting'],
   expired: [],
   cancelled: [],
   needs_review: ['unknown', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'cancelled'],
@@ -70,7 +71,7 @@ export function canTransition(from: EntryState, to: EntryState): boolean {
 }
 
 export function isFinal(state: EntryState): state is FinalState {
-  return transitions[state].length === 0;
+  return finalStates.some((it) => it === state);
 }
 
 const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;

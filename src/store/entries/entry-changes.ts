@@ -104,6 +104,10 @@ const updateQuantity = updateOf(
   `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity <> :quantity
    AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
 );
+const updateTurn = updateOf(
+  `UPDATE entries SET state = 'waiting', replaced = 0, rules = :rules, lane = :lane, due_steady = :dueAtMs, settled_at_ms = NULL,
+     updated_at_ms = :nowMs WHERE id = :id AND state = 'rejected' AND replaced = 1`,
+);
 const findRequest = columnOf<[number], number>('SELECT request_id FROM lines WHERE id = ?');
 
 /**
@@ -235,6 +239,15 @@ export function lookUpNext(database: Sqlite, row: EntryRow, nowMs: number): void
  */
 export function recoverEntry(database: Sqlite, row: EntryRow, nowMs: number): void {
   change(database, row, 'unknown', updateRecovered, { nowMs });
+}
+
+/** A rejected entry is tried again in place of the one that replaced it. */
+export function takeTurn(
+  database: Sqlite,
+  row: EntryRow,
+  turn: { rules: string; lane: string; dueAtMs: number; nowMs: number },
+): void {
+  change(database, row, 'waiting', updateTurn, turn);
 }
 
 /**

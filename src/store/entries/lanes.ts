@@ -5,7 +5,7 @@ import type { Purchase } from '../../core/order/purchase.ts';
  * The lane that an entry queues in: its shop, its balances and its product. So entries that wait
  * for a paused balance or product cost no search, and a backlog of one product delays no order of
  * another. Neither a source nor a currency can contain the separator. An entry that may be charged
- * to another balance does not wait for its first one, so it has a lane of its own.
+ * to another balance waits only while both are paused, so it has a lane of its own.
  */
 export function laneOf(
   source: string,
@@ -24,7 +24,8 @@ export interface Lane {
   readonly source: string;
   /** The balance that is charged first; null for a cancel. */
   readonly balance: string | null;
-  readonly hasFallback: boolean;
+  /** The balance that is charged where the first one refuses; null: there is none. */
+  readonly otherBalance: string | null;
   /** Null for a cancel. */
   readonly product: string | null;
   readonly family: string;
@@ -33,12 +34,12 @@ export interface Lane {
 export function readLane(lane: string): Lane {
   const first = lane.indexOf('|');
   const second = lane.indexOf('|', first + 1);
-  const balances = lane.slice(first + 1, second);
+  const [balance = '-', other] = lane.slice(first + 1, second).split('/');
   const product = lane.slice(second + 1);
   return {
     source: lane.slice(0, first),
-    balance: balances === '-' ? null : `balance:${balances.slice(0, 3)}`,
-    hasFallback: balances.includes('/'),
+    balance: balance === '-' ? null : `balance:${balance}`,
+    otherBalance: other === undefined ? null : `balance:${other}`,
     product: product === 'plan:' ? null : product,
     family: product.startsWith('variant:') ? 'family:gift_card' : 'family:esim',
   };

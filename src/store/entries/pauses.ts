@@ -34,6 +34,8 @@ export interface PausedScopes {
   readonly keys: readonly string[];
   /** The text of each paused scope, for whatever reason. */
   readonly all: ReadonlySet<string>;
+  /** The same, with those whose trial order may be sent now. */
+  readonly withTrials: ReadonlySet<string>;
   /**
    * The scopes that a person paused: such a balance is not charged, also where the order names
    * another one to fall back to.
@@ -211,10 +213,11 @@ export function updatePausesOfKeys(
 export function pausesBut(pauses: readonly Pause[], trials: readonly string[]): PausedScopes {
   return pausedScopes(
     pauses.filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)),
+    pauses,
   );
 }
 
-export function pausedScopes(paused: readonly Pause[]): PausedScopes {
+export function pausedScopes(paused: readonly Pause[], withTrials = paused): PausedScopes {
   const keys = paused.flatMap(({ scope: text }) => {
     const scope = scopeFrom(text);
     return scope?.kind === 'key' ? [scope.name] : [];
@@ -223,16 +226,24 @@ export function pausedScopes(paused: readonly Pause[]): PausedScopes {
   const byPerson = new Set(
     paused.filter((pause) => pause.reason === pausedByPerson).map((pause) => pause.scope),
   );
-  return { account: all.has('account'), keys, all, byPerson };
+  return {
+    account: all.has('account'),
+    keys,
+    all,
+    byPerson,
+    withTrials: new Set(withTrials.map(({ scope }) => scope)),
+  };
 }
 
 /** Whether new entries of a lane wait for a paused scope. */
 export function isLanePaused(
-  { balance, hasFallback, product, family }: Lane,
+  { balance, otherBalance, product, family }: Lane,
   paused: PausedScopes,
 ): boolean {
   if (isSendPaused({ balance, product, family }, paused)) return true;
-  return !hasFallback && balance !== null && paused.all.has(balance);
+  if (balance === null || !paused.all.has(balance)) return false;
+  // A trial order of the other balance is one that charges it.
+  return otherBalance === null || paused.withTrials.has(otherBalance);
 }
 
 /**

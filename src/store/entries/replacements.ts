@@ -9,6 +9,7 @@ import { indexProduct } from '../search/record-words.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { rulesFrom, type EntryRow } from '../sqlite/rows.ts';
+import { takeTurn } from './entry-changes.ts';
 import { laneOf } from './lanes.ts';
 
 /** An entry that takes the place of another one. */
@@ -37,6 +38,13 @@ const markReplaced = statementOf<[number], never>(
 );
 const findPart = columnOf<[number, number, number], number>(
   'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND part = ?',
+);
+/** Refused by its balance, before the other balance refused what took its place. */
+const findResting = statementOf<Record<string, unknown>, EntryRow>(
+  `SELECT * FROM entries WHERE line_id = :lineId AND state = 'rejected' AND replaced = 1 AND error_code = 'insufficient_balance'
+     AND currency = :currency AND variant IS :variant AND plan IS :plan AND iccid IS :iccid AND quantity IS :quantity AND days IS :days
+     AND not_after_ms IS :notAfterMs AND ((generation = :generation AND part = :part) OR (generation = :generation - 2 AND part * 4 = :part))
+   ORDER BY generation LIMIT 1`,
 );
 const findLine = statementOf<[number], EntryLine>(
   `SELECT r.id AS requestId, r.source, r.order_id AS orderId, l.line_id AS lineId
@@ -98,28 +106,47 @@ export function reorder(
 
 /**
  * Entries that take the place of this one. Called inside the transaction that rejects it, before
- * any of them is sent.
+ * any of them is sent. The entry of the other balance, which that balance refused before, has its
+ * turn again: so two balances need two references, however long both are empty.
  */
 export function addReplacements(
   outbox: Outbox,
   row: EntryRow,
-  added: readonly Replacement[],
+  { replacements, dueAtMs }: { replacements: readonly Replacement[]; dueAtMs: number },
   nowMs: number,
 ): void {
-  const { not_after_ms: notAfterMs } = row;
-  for (const replacement of added) {
-    const entry = { ...purchaseOf(row), ...replacement, notAfterMs, rules: rulesFrom(row.rules) };
-    insertEntry(outbox, row, entry, { nowMs, byPerson: 0 });
+  const { database } = outbox;
+  const { not_after_ms: notAfterMs, line_id: lineId } = row;
+  for (const replacement of replacements) {
+    const entry = { ...purchaseOf(row), rules: rulesFrom(row.rules), ...replacement, notAfterMs };
+    const resting = findResting(database).get({ ...entry, lineId });
+    if (resting === undefined) insertEntry(outbox, row, entry, { nowMs, byPerson: 0 });
+    else
+      takeTurn(database, resting, {
+        rules: JSON.stringify(entry.rules),
+        lane: laneFor(outbox, row, entry),
+        // The first balance begins a round, the other one ends it.
+        dueAtMs: resting.generation > row.generation ? outbox.clock.steadyMs() : dueAtMs,
+        nowMs,
+      });
   }
-  if (added.length > 0) markReplaced(outbox.database).run(row.id);
+  if (replacements.length > 0) markReplaced(database).run(row.id);
 }
 
 /**
- * The reference of what takes the place of this entry first: the same from the other balance, or a
- * re-order by an operator.
+ * The reference of what takes the place of this entry: the same from the other balance, or a
+ * re-order by an operator. What took the place of another one may also have given it back.
  */
-export function firstReplacementOf(outbox: Outbox, row: EntryRow): string {
-  return referenceOf(outbox, row, { generation: row.generation + 1, part: row.part * 2 });
+export function replacementOf(outbox: Outbox, row: EntryRow): string {
+  const { generation, part, absences } = row;
+  const isBefore = generation > 0 && absences % 2 === 0;
+  return referenceOf(
+    outbox,
+    row,
+    isBefore
+      ? { generation: generation - 1, part: Math.floor(part / 2) }
+      : { generation: generation + 1, part: part * 2 },
+  );
 }
 
 /** Inserts another entry of the same line; returns its reference. */
@@ -130,18 +157,20 @@ function insertEntry(
   by: { nowMs: number; byPerson: 0 | 1 },
 ): string {
   const reference = referenceOf(outbox, row, added);
-  const lane = laneOf(lineOf(outbox.database, row).source, added, added.rules.fallback_currency);
   insert(outbox.database).run({
     ...added,
     ...by,
     rules: JSON.stringify(added.rules),
     id: row.id,
     reference,
-    lane,
+    lane: laneFor(outbox, row, added),
     steadyMs: outbox.clock.steadyMs(),
   });
   return reference;
 }
+
+const laneFor = ({ database }: Outbox, row: EntryRow, added: NewEntry): string =>
+  laneOf(lineOf(database, row).source, added, added.rules.fallback_currency);
 
 type Place = Pick<Replacement, 'generation' | 'part'>;
 

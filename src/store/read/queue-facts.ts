@@ -87,7 +87,7 @@ const selectQueued = statementOf<[string], QueuedRow>(
      (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.outcome_unknown = 1 AND u.variant IS e.variant AND u.plan IS e.plan
         AND coalesce(u.variant, u.plan) IS NOT NULL) AS unknownOfProduct,
      (SELECT json_group_array(n.reference) FROM entries n WHERE e.replaced = 1 AND n.line_id = e.line_id
-        AND n.generation > e.generation) AS replacedBy,
+        AND n.replaced = 0) AS replacedBy,
      (SELECT o.reference FROM entries o WHERE o.iccid = e.iccid AND o.id < e.id AND o.iccid IS NOT NULL
         AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed') ORDER BY o.id LIMIT 1) AS blockedBy,
      CASE WHEN w.recheck_since_ms IS NOT NULL THEN

@@ -96,6 +96,10 @@ describe('after the loss of an outbox', () => {
     const order = absentItself({ rules: { fallback_currency: 'EUR' }, absences: 3 });
     expect(look(order)).toMatchObject({ state: 'unknown', askedAfterLoss: 1 });
     expect(look(order, absent, { lookupsProven: false }).state).toBe('needs_review');
+    // Where it may be a later one, what came before it is asked for as often.
+    const later = { ...order, generation: 1, currency: 'EUR', rules: { fallback_currency: 'USD' } };
+    expect(look(later)).toMatchObject({ askedAfterLoss: 0, absences: 4 });
+    expect(look({ ...later, absences: 6 })).toMatchObject({ askedAfterLoss: 1 });
     // Without the rule it has one balance.
     for (const rules of [{}, { fallback_currency: 'USD' }] as const)
       expect(look({ ...order, rules }, absent, { lookupsProven: false })).toMatchObject({

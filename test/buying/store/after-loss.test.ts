@@ -65,6 +65,40 @@ it('what takes the place of an absent order is looked up under the reference tha
   expect(other.replacementReference).toBe(again?.reference);
 });
 
+it('in an older copy the other balance of an order is looked up, whichever balance has its turn', async () => {
+  const refused = {
+    ...waiting,
+    state: 'rejected',
+    row: 'insufficient_balance',
+    dueAtMs: 2000,
+  } as const;
+  const error = { code: 'insufficient_balance', message: 'too low', buffered: false };
+  const to = (currency: string, generation = 1): Settlement => {
+    const rules = { fallback_currency: currency === 'USD' ? 'EUR' : 'USD' };
+    const other = { generation, part: 0, quantity: 1, currency, rules };
+    return { ...refused, error, replacements: [other] };
+  };
+  const [accepted] = await box.accept([line({ ...mayHaveMoved, quantity: 1 })], null, 1000);
+  await stepsOf(box.store).closeAttempt(close(await box.opened(), to('EUR')));
+  const second = await box.opened({ nowMs: 2000 });
+  expect(second.entry).toMatchObject({ currency: 'EUR', rules: { fallback_currency: 'USD' } });
+  await stepsOf(box.store).closeAttempt(close(second, to('USD', 2)));
+  const third = await box.opened({ nowMs: 2000 });
+  expect(third.entry).toMatchObject({ reference: accepted?.reference, currency: 'USD' });
+  await stepsOf(box.store).closeAttempt(close(third, to('EUR')));
+  await box.store.operator.beginAfterLoss(loss);
+  expect(await stepsOf(box.store).openAttempt(box.claim({ nowMs: 900_000 }))).toBeNull();
+  const asked: (string | null)[] = [];
+  for (const absences of [1, 2, 3]) {
+    const lookup = await box.opened({ step: 'lookup', nowMs: 900_000 + absences });
+    expect(lookup.entry.reference).toBe(second.entry.reference);
+    asked.push(lookup.replacementReference);
+    const absent: Settlement = { ...nothing, row: 'not_found', askedAfterLoss: 0, absences };
+    await stepsOf(box.store).closeAttempt(close(lookup, { ...absent, dueAtMs: 900_000 }));
+  }
+  expect(asked).toEqual([null, expect.any(String), accepted?.reference]);
+});
+
 it('an order with rules that an operator re-orders after a loss has no rules: it would need review again', async () => {
   await box.store.operator.beginAfterLoss({ ...loss, nowMs: 500 });
   await box.accept([line({ quantity: 5, rules: { split: true } })], null, 1000);

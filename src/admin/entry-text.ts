@@ -10,14 +10,15 @@ export function stateText(entry: EntryDetail): string {
   if (unitsMissing > 0)
     return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
   if (outcomeUnknown) return `${state} (an attempt may have been processed)`;
+  if (state === 'unknown') return 'refused, being confirmed';
   return isMaybeBought(entry) ? `${state} (may have been bought)` : state;
 }
 
 /**
- * The action that the code of the last call asks for. A held entry is not called for: why it is
+ * What to do about the code of the last call. A held entry is not called for: why it is
  * held says what to do.
  */
-export function suppliersAdvice({ state, errorCode }: EntryDetail): string | null {
+export function adviceAbout({ state, errorCode }: EntryDetail): string | null {
   return errorCode === null || state === 'held' ? null : clientActionFor(errorCode);
 }
 

@@ -17,11 +17,12 @@ export function buildWholesaleClient(
   { config, clock, version }: WorkerDeps,
   apiClock: ApiClock,
 ): WholesaleClient {
-  const { timeouts, baseUrl, wire, ca } = config.wholesale;
+  const { timeouts, baseUrl, shopUrl, wire, ca } = config.wholesale;
   const { answerTimes } = apiClock;
   const trust = ca === null ? {} : { ca };
   return createWholesaleClient({
     baseUrl,
+    shopUrl,
     wire: readWire(wire),
     timeouts,
     clock,

@@ -323,8 +323,10 @@ export class Attempt {
     durationMs: number,
   ): void {
     const { logger } = this.#deps;
-    const { state, reviewReason } = settlement;
-    const { message } = outcome;
+    const { state, reviewReason, error } = settlement;
+    // After the lookup that confirms a refusal, the refusal is what counts.
+    const { code, message } =
+      purpose === 'lookup' && error !== null && !error.buffered ? error : outcome;
     const line = {
       ...names,
       reference: entry.reference,
@@ -333,7 +335,7 @@ export class Attempt {
       key: key.name,
       outcome: outcome.row,
       http: outcome.http,
-      code: outcome.code,
+      code,
       duration_ms: durationMs,
       state,
       product: entry.variant ?? entry.plan ?? entry.iccid,
@@ -341,13 +343,14 @@ export class Attempt {
       cost: settlement.answer?.cost,
       currency: settlement.answer?.currency,
     };
-    const text = `${entry.operation} ${state}`;
+    const isConfirming = error?.buffered === true && !settlement.outcomeUnknown;
+    const text = `${entry.operation} ${isConfirming ? 'refused, being confirmed' : state}`;
     if (state === 'needs_review') logger.error({ ...line, reason: reviewReason }, 'needs review');
     else if (outcome.breach !== null)
       logger.warn({ ...line, breach: outcome.breach }, 'the API broke its contract');
     else if (outcome.answer !== null && unreadText(outcome.answer) !== null)
       logger.warn({ ...line, message }, 'the answer has fields that were not read');
-    else if (state === 'unknown' || state === 'waiting' || state === 'rejected')
+    else if (!isConfirming && (state === 'unknown' || state === 'waiting' || state === 'rejected'))
       logger.warn({ ...line, message }, text);
     else logger.info(line, text);
   }

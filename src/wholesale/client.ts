@@ -57,6 +57,8 @@ export interface WholesaleClientOptions {
   readonly wire?: WireOverrides;
   /** In ms. Default: connect 5 s, response 30 s, body 15 s, total 45 s. */
   readonly timeouts?: Partial<Timeouts>;
+  /** Named in the refusal of what is sold there only. */
+  readonly shopUrl?: string | undefined;
   /** To read a `Retry-After` that is a date. */
   readonly clock: Pick<Clock, 'wallMs'>;
   /** The version that the API sees in `User-Agent: order-sync/<version>`. */
@@ -172,6 +174,7 @@ export class WholesaleClient {
   readonly #origin: string;
   readonly #basePath: string;
   readonly #userAgent: string;
+  readonly #shopUrl: string | undefined;
   readonly #cached = new CachedAnswers();
   #probes = 0;
 
@@ -181,6 +184,7 @@ export class WholesaleClient {
     this.#basePath = basePath;
     this.#wire = readWire(options.wire);
     this.#clock = options.clock;
+    this.#shopUrl = options.shopUrl;
     this.#userAgent = `order-sync/${options.version ?? '0'}`;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     this.#transport = options.network ?? new Transport({ origin, timeouts, ca: options.ca });
@@ -510,10 +514,14 @@ export class WholesaleClient {
     read: SuccessReader,
   ): Outcome {
     const outcome = classify(end, purpose, read, this.#clock.wallMs());
+    const place =
+      outcome.row === 'not_api_sellable' && this.#shopUrl !== undefined
+        ? ` (${this.#shopUrl})`
+        : '';
     return {
       ...outcome,
       code: outcome.code === null ? null : withoutSecret(outcome.code, keyValue),
-      message: withoutSecret(outcome.message, keyValue),
+      message: withoutSecret(outcome.message + place, keyValue),
       breach: outcome.breach === null ? null : withoutSecret(outcome.breach, keyValue),
     };
   }

@@ -23,6 +23,9 @@ export const wholesaleSection = keysOf({
     .describe(
       'The address of the Wholesale Ordering API. It must be https, except on this machine and for a sandbox.',
     ),
+  shop_url: httpUrl
+    .optional()
+    .describe("The supplier's web shop: named where a product is sold there only."),
   keys: z
     .array(
       keysOf({

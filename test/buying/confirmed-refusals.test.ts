@@ -1,6 +1,7 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../sandbox/settings/fault-rules.ts';
+import { stateText } from '../../src/admin/entry-text.ts';
 import { startSubmission, type Submission } from '../support/submission.ts';
 
 let worker: Submission;
@@ -47,6 +48,29 @@ function attempts(reference: string): readonly string[] {
     database.close();
   }
 }
+
+it('a clean refusal is one line of the log, which ends with the refusal', async () => {
+  const body = '{"error":{"code":"order_refused","message":"Not for this account."}}';
+  const match = { operation: 'gift_card_order' } as const;
+  const refused: FaultRuleInput = {
+    fault: { fault: 'answer', status: 422, body, when: 'before' },
+    match,
+    at: [2],
+  };
+  worker = await startSubmission({
+    sandbox: { limits: { enabled: false }, faults: [lost('gift_card_order'), refused] },
+  });
+  await worker.accept([{}]);
+  await worker.settled();
+  const [reference = ''] = await worker.accept([{}]);
+  await worker.settled();
+  expect(attempts(reference)).toEqual(['submit order_refused', 'lookup not_found']);
+  expect(JSON.parse(await worker.logged('gift_card_order rejected'))).toMatchObject({
+    reference,
+    code: 'order_refused',
+    message: 'Not for this account.',
+  });
+});
 
 describe('a refusal of a call that something in between repeated', () => {
   it('of a cancel is no rejection: the order of its eSIM shows that it was cancelled', async () => {
@@ -106,8 +130,9 @@ describe('a refusal of a call that something in between repeated', () => {
     await worker.accept([{}]);
     await worker.settled();
     const [reference = ''] = await worker.accept([{ rules: { fallback_currency: 'EUR' } }]);
-    await worker.logged('gift_card_order unknown');
     await worker.until(() => worker.counts().unknown > 0);
+    const [entry] = worker.store.read.showOrder('shop', 'o2')?.entries ?? [];
+    expect(entry === undefined ? null : stateText(entry)).toBe('refused, being confirmed');
     await worker.restart();
     expect(worker.counts()).toMatchObject({ unknown: 1, fulfilled: 1 });
     await worker.settled();

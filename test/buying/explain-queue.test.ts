@@ -161,7 +161,7 @@ describe('why an entry is not sent', () => {
     {
       because: 'the only key is throttled after a 429',
       given: () => rateLimited('k0', -1),
-      reason: `the key k0 is throttled to one call in 3.3 s until ${at(895)}, because of a 429 at ${at(-5)}`,
+      reason: `the key k0 is throttled to one call in 3.3 s until ${at(59.999)}, because of a 429 at ${at(-5)}`,
       startsAt: at(0),
     },
     {

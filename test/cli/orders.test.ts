@@ -159,7 +159,7 @@ describe('order-sync orders show', () => {
         asked       1 x nope in USD
         state       rejected
         error       invalid_variant: No such �[31mproduct�here
-        what to do  Refresh the copy of \`/products\`.
+        what to do  Correct the product: the supplier does not sell it.
         allowed     reorder
                     order-sync orders reorder os-kpxngmnkhaycontcxzqnrzgdxp --confirm os-kpxngmnkhaycontcxzqnrzgdxp --reason "…"
         #  OPENED                    PURPOSE  KEY   OUTCOME          HTTP  TOOK    MESSAGE

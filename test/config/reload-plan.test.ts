@@ -43,6 +43,7 @@ seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] 
 const others: Record<string, string> = {
   listen: '127.0.0.1:1',
   base_url: 'https://other.example.com',
+  shop_url: 'https://shop.example.com',
   ca_file: 'ca.pem',
   url: 'https://other.example.com/results',
   'results.callbacks[].secrets[].value': 'whsec_BBBB9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',

@@ -244,6 +244,17 @@ describe('the client and the sandbox read the same specification', () => {
     },
   );
 
+  it('a product that is sold on the website only is refused with the address of the website', async () => {
+    const { url } = await startSandbox({});
+    const shopUrl = 'https://shop.example.com';
+    const client = clientOf(url, { shopUrl });
+    onTestFinished(async () => client.close());
+    const refused = await place(client, giftCards('gc-1', { variant: 'test-website-only' }));
+    expect(refused.message).toContain(`(${shopUrl})`);
+    const unknown = await place(client, giftCards('gc-2', { variant: 'no-such-variant' }));
+    expect(unknown.message).not.toContain(shopUrl);
+  });
+
   it('rejections because of the account and because of the balance are different outcomes', async () => {
     const { client } = await start({
       accounts: [

@@ -138,7 +138,7 @@ const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
 };
 
 /**
- * The advice for a row of the attention list, beginning with the supplier's advice about its error.
+ * The advice for a row of the attention list, beginning with that about its error.
  * It names buttons where the visitor has them, else commands.
  */
 export function adviceText(
@@ -148,8 +148,8 @@ export function adviceText(
   const advice = mayDecide(context)
     ? whatToDo(reason, (action) => onPages[action] ?? `\`${attentionActions[action]}\``)
     : byCommands;
-  const bySupplier = kind === 'rejected' ? clientActionFor(code) : null;
-  return bySupplier === null ? advice : `the supplier advises: "${bySupplier}" Otherwise ${advice}`;
+  const aboutError = kind === 'rejected' ? clientActionFor(code) : null;
+  return aboutError === null ? advice : `${aboutError} Otherwise ${advice}`;
 }
 
 /**

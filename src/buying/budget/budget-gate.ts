@@ -1,7 +1,6 @@
 import {
   BudgetWindow,
   isThrottled,
-  remembersSurprise,
   type Throttle,
   throttleAfterSurprise,
   throttledDistanceMs,
@@ -55,7 +54,7 @@ interface KeyBudget {
   /** The end of the back-off that the server asked for. */
   blockedUntilMs: number;
   throttle: Throttle | null;
-  /** The first of the 429s that came so soon after one another that the throttle remembers them. */
+  /** The first of the 429s of the present throttle. */
   surprisedSinceMs: number;
   /** When the last call was started: throttled calls keep their distance from it. */
   lastSpendAtMs: number;
@@ -162,7 +161,7 @@ export class BudgetGate {
       const key = this.#findOrRetire(keyName);
       key.blockedUntilMs = Math.min(blockedUntilMs, now + longestBlockMs);
       key.throttle = {
-        untilMs: Math.min(throttledUntilMs, now + throttleLengthMs),
+        untilMs: Math.min(throttledUntilMs, Math.max(now, key.blockedUntilMs) + throttleLengthMs),
         lengthMs: throttleLengthMs,
       };
       key.surprisedSinceMs = key.throttle.untilMs - throttleLengthMs;
@@ -291,9 +290,14 @@ export class BudgetGate {
     key.blockedUntilMs = Math.max(key.blockedUntilMs, untilMs);
     const now = this.#clock.steadyMs();
     const { windowMs } = this.#limits;
-    if (!remembersSurprise(key.throttle, now)) key.surprisedSinceMs = now;
+    if (!isThrottled(key.throttle, now)) key.surprisedSinceMs = now;
     const surprisedForMs = now - key.surprisedSinceMs;
-    const throttle = throttleAfterSurprise(key.throttle, now, windowMs);
+    const throttle = throttleAfterSurprise(
+      key.throttle,
+      Math.max(now, key.blockedUntilMs),
+      now,
+      windowMs,
+    );
     key.throttle = throttle;
     return {
       keyName,

@@ -102,8 +102,8 @@ function isCapacity(capacity: number): boolean {
  * somebody else uses the key. Then the calls of a limit keep an even distance, at nine tenths of
  * the rate, because the server would answer every burst with another 429.
  *
- * The throttle ends by itself. If that leads to another 429, the next one lasts longer. Times are
- * milliseconds of the monotonic clock. Pure: it reads no clock.
+ * The throttle ends after a window without a 429. If that leads to another one, the next throttle
+ * lasts longer. Times are milliseconds of the monotonic clock. Pure: it reads no clock.
  */
 export interface Throttle {
   readonly untilMs: number;
@@ -111,35 +111,29 @@ export interface Throttle {
 }
 
 const share = 0.9;
-const firstLengthWindows = 15;
-const longestLengthWindows = 24 * 60;
+const repeatedWindows = 15;
+const longestWindows = 24 * 60;
 
 /**
- * The throttle after an unexpected 429: twice as long as the last one, unless that ended longer ago
- * than it lasted.
+ * The throttle after an unexpected 429: one window, or longer where the last one ended not long ago.
+ * @param fromMs when the key may call again
  */
 export function throttleAfterSurprise(
   before: Throttle | null,
+  fromMs: number,
   nowMs: number,
   windowMs: number,
 ): Throttle {
-  const first = firstLengthWindows * windowMs;
-  const longest = longestLengthWindows * windowMs;
-  const repeated = before !== null && remembersSurprise(before, nowMs);
+  const long = repeatedWindows * windowMs;
   // Another 429 during a throttle says nothing new about bursts, so it does not make the throttle
   // longer.
-  const during = before !== null && nowMs < before.untilMs;
-  const lengthMs = during
-    ? before.lengthMs
-    : repeated
-      ? Math.min(longest, before.lengthMs * 2)
-      : first;
-  return { untilMs: nowMs + lengthMs, lengthMs };
-}
-
-/** Whether a 429 now belongs to the ones before it. */
-export function remembersSurprise(before: Throttle | null, nowMs: number): boolean {
-  return before !== null && nowMs < before.untilMs + before.lengthMs;
+  const lengthMs =
+    before === null || nowMs >= before.untilMs + Math.max(before.lengthMs, long)
+      ? windowMs
+      : nowMs < before.untilMs
+        ? before.lengthMs
+        : Math.min(longestWindows * windowMs, Math.max(long, before.lengthMs * 2));
+  return { untilMs: fromMs + lengthMs, lengthMs };
 }
 
 export function isThrottled(throttle: Throttle | null, nowMs: number): throttle is Throttle {

@@ -165,11 +165,6 @@ function wait(input: DecisionInput, base: Settlement, cell: Cell): Settlement {
   return replacements.length > 0 || isHopeless || isTriedOften
     ? { ...next, ...endOf(facts, base), replacements }
     : { ...next, ...outcomeKnown, state: 'waiting' };
-  const dueAtMs = nextTryAtMs(input, scheduleOf(cell), tries);
-  const next = { ...base, tries: tries + 1, dueAtMs };
-  return replacements.length > 0 || isHopeless || isTriedOften
-    ? { ...next, state: 'rejected', replacements }
-    : { ...next, ...outcomeKnown, state: 'waiting' };
 }
 
 /** Surely not processed: the entry goes back to where it was. */

@@ -1,11 +1,5 @@
 import { Argument, type Command } from 'commander';
-import {
-  errorText,
-  eventText,
-  callTexts,
-  stateText,
-  suppliersAdvice,
-} from '../../admin/entry-text.ts';
+import { errorText, eventText, callTexts, stateText, adviceAbout } from '../../admin/entry-text.ts';
 import { isoTime, shortTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/operator/queue-explanation.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
@@ -182,7 +176,7 @@ function orderAsJson(order: OrderDetail): Record<string, unknown> {
     ...jsonFields(order),
     entries: order.entries.map((entry) => ({
       ...jsonFields(entry),
-      client_action: suppliersAdvice(entry),
+      client_action: adviceAbout(entry),
       allowed_actions: allowedActions(entry),
       attempts: entry.attempts.map(jsonFields),
     })),
@@ -244,7 +238,7 @@ function entryAsText(entry: EntryDetail, unknownLimit: number): string {
     ['product', productText(entry, unknownLimit)],
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
     ['error', state === 'held' ? null : errorText(entry)],
-    ['what to do', suppliersAdvice(entry)],
+    ['what to do', adviceAbout(entry)],
     ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.join(', ')],
     ...actions.map((action) => ['', commandFor(action, entry)] as const),
   ];

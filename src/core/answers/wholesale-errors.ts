@@ -6,7 +6,7 @@ interface WholesaleErrorRow {
   /** Null only for 429, which is given no code. */
   readonly code: string | null;
   readonly families: readonly Family[];
-  /** The specification's advice to the client; shown to people verbatim. */
+  /** Our advice to somebody in a shop. */
   readonly action: string;
 }
 
@@ -26,40 +26,39 @@ const listed = (
   action,
 });
 const otherPlan =
-  "Read `message`; refresh the destination's plans; order again with a new reference.";
-const otherServer = "Add the server's address to the key or call from an allowed server.";
+  'Choose another plan, or correct its quantity (1 to 30) or days: the message says what is wrong.';
+const nothing = 'Nothing: the worker tries it again by itself.';
 const notCancelled =
-  'Read `message`. Only the "could not check" case is worth a retry, after about a minute.';
+  'It was installed, topped up or cancelled before, and stays. Only if the message says that it could not be checked, try again later.';
+const otherReference =
+  "Do not order it again: the supplier has an order with its reference. Look for that in the supplier's lists.";
+const topup =
+  'Choose a plan that this eSIM can be topped up with. A cancelled or expired eSIM has none.';
 
 /** The 19 rows of Spec 7. */
 export const wholesaleErrors: readonly WholesaleErrorRow[] = [
-  listed(401, 'invalid_key', both, 'Check the header; create a new key if needed.'),
-  listed(403, 'account_not_allowed', both, 'Contact the operator.'),
-  listed(403, 'ip_not_allowed', both, otherServer),
-  listed(404, 'not_found', both, 'Check the value and the family.'),
-  listed(402, 'insufficient_balance', both, 'Add balance or charge the other balance.'),
-  listed(409, 'reference_in_use', both, 'Use a new reference.'),
-  listed(422, 'currency_unavailable', both, 'Charge the other balance.'),
-  listed(422, 'invalid_request', both, 'Read `message`.'),
-  listed(422, 'order_refused', both, 'Read `message`.'),
-  listed(429, null, both, 'Wait a few seconds, retry.'),
-  listed(503, 'api_disabled', both, 'Retry later.'),
-  listed(404, 'invalid_variant', giftCards, 'Refresh the copy of `/products`.'),
-  listed(409, 'out_of_stock', giftCards, 'Order fewer or try later.'),
-  listed(
-    422,
-    'limit_exceeded',
-    giftCards,
-    'Split into several orders, each with its own reference.',
-  ),
-  listed(422, 'not_api_sellable', giftCards, 'Order it on the website.'),
+  listed(401, 'invalid_key', both, 'Have the key of the worker replaced: the supplier refuses it.'),
+  listed(403, 'account_not_allowed', both, 'Ask the supplier why the account is refused.'),
+  listed(403, 'ip_not_allowed', both, "Have the supplier's key allow the address of the worker."),
+  listed(404, 'not_found', both, 'Check the ICCID or destination: the supplier does not know it.'),
+  listed(402, 'insufficient_balance', both, 'Add money to this balance at the supplier.'),
+  listed(409, 'reference_in_use', both, otherReference),
+  listed(422, 'currency_unavailable', both, 'Order it from the balance of another currency.'),
+  listed(422, 'invalid_request', both, 'Correct what the message names.'),
+  listed(422, 'order_refused', both, 'Ask the supplier, unless the message says why.'),
+  listed(429, null, both, nothing),
+  listed(503, 'api_disabled', both, nothing),
+  listed(404, 'invalid_variant', giftCards, 'Correct the product: the supplier does not sell it.'),
+  listed(409, 'out_of_stock', giftCards, 'Order fewer, or try later.'),
+  listed(422, 'limit_exceeded', giftCards, 'Order fewer at once, in several lines.'),
+  listed(422, 'not_api_sellable', giftCards, "Buy it by hand in the supplier's web shop."),
   listed(404, 'invalid_plan', esims, otherPlan),
   listed(422, 'invalid_plan', esims, otherPlan),
-  listed(422, 'topup_not_allowed', esims, 'Choose a plan from `GET /esim/esims/{iccid}/topups`.'),
+  listed(422, 'topup_not_allowed', esims, topup),
   listed(409, 'not_cancellable', esims, notCancelled),
 ];
 
-/** The specification's advice about a code; null for a code that it does not list. */
+/** What somebody in a shop can do about a code; null for a code that Spec 7 does not list. */
 export function clientActionFor(code: string): string | null {
   return wholesaleErrors.find((row) => row.code === code)?.action ?? null;
 }

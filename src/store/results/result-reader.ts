@@ -132,6 +132,7 @@ export interface LineEntryRow extends ReferencedPurchase {
   readonly extra: string;
   readonly same_line_id: string | null;
   readonly state: EntryState;
+  readonly outcome_unknown: number;
   readonly replaced: number;
   readonly units_missing: number;
   readonly resolved_by: string | null;
@@ -154,7 +155,7 @@ const selectRequest = statementOf<[number], RequestRow>(
 );
 /** The columns of a line `l` and an entry `e` that a result shows. */
 export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference,
-  ${purchaseColumnsOf('e')}, e.state, e.replaced, e.units_missing, e.resolved_by, e.order_number, e.charged_currency, e.cost, e.units,
+  ${purchaseColumnsOf('e')}, e.state, e.outcome_unknown, e.replaced, e.units_missing, e.resolved_by, e.order_number, e.charged_currency, e.cost, e.units,
   e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason, e.settled_at_ms, e.held_by, e.in_question`;
 const selectEntries = statementOf<[number], LineEntryRow>(`
   SELECT ${lineEntryColumns}
@@ -171,7 +172,7 @@ function errorOf(row: LineEntryRow): ResultEntry['error'] {
     action: inReview.includes(row.state)
       ? 'Do not order it again: a person is looking at it.'
       : row.state === 'unknown'
-        ? 'Do not order it again: it may have been bought.'
+        ? `Do not order it again: ${row.outcome_unknown === 1 ? 'it may have been bought' : 'its refusal is being confirmed'}.`
         : clientActionFor(code),
   };
 }

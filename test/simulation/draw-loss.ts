@@ -71,7 +71,47 @@ export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
     : random.chance(0.4)
       ? withScarceStock(random, lost)
       : lost;
+  if (random.chance(0.15)) return withLateOrders(random, lost);
   return random.chance(0.4) ? withOlderCopy(random, scarce) : scarce;
+}
+
+/**
+ * Orders that were bought, and whose deadline passed before the loss. Most lookups do not find them
+ * at first: the absence of what could take their place says nothing about them.
+ */
+function withLateOrders(random: SeededRandom, plan: RunPlan): RunPlan {
+  const lostDiskAtMs = Math.max(plan.lostDiskAtMs ?? 0, 200_000);
+  const notAfterMs = wallStartMs + random.int(150_000, lostDiskAtMs);
+  const late = ['l1', 'l2', 'l3'].map((orderId): OrderBatch => {
+    const line = { ...plainLine, orderId, variant: 'whole', notAfterMs };
+    return { atMs: random.int(0, 2000), lines: [line], againAtMs: [] };
+  });
+  // This order comes first, and proves that lookups work.
+  const first = { ...plainLine, orderId: 'w1', variant: 'whole' };
+  return {
+    ...plan,
+    settings: {
+      ...plan.settings,
+      lookup: true,
+      maxUnknownOutcomes: 1,
+      limits: { ...plan.settings.limits, requests: 12, orders: 4 },
+    },
+    readings: { ...plan.readings, lookup: true, lookupLagMs: 0 },
+    lostDiskAtMs,
+    account: {
+      ...plan.account,
+      products: new Map([['whole', plainProduct]]),
+      balances: { USD: 1_000_000, EUR: 1_000_000 },
+      denials: [],
+    },
+    batches: [{ atMs: 0, lines: [first], againAtMs: [] }, ...late],
+    replacements: [],
+    operatorActions: [],
+    crashes: [],
+    stops: [],
+    faultShare: 0,
+    falseNotFoundShare: 0.9,
+  };
 }
 
 /**

@@ -485,6 +485,28 @@ function withOneDeposit(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
+/**
+ * The machine loses power during a call that may buy, and is off for longer than the API remembers
+ * the reference. No lookup tells what became of it.
+ */
+function withLongOff(random: SeededRandom, plan: RunPlan): RunPlan {
+  const off: CrashPlan = {
+    afterPorts: random.int(0, 60),
+    atPlace: 'http.spend >',
+    kind: 'power',
+    downMs: random.int(1_000_000, 3_000_000),
+  };
+  return {
+    ...plan,
+    settings: { ...plan.settings, lookup: false, referenceExpiryMs: 900_000 },
+    readings: { ...plan.readings, lookup: false },
+    operatorActions: [],
+    crashes: [off],
+    diskErrors: [],
+    wallJumps: [],
+  };
+}
+
 /** Draws the run of a seed. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
@@ -597,7 +619,14 @@ export function drawPlan(seed: number): RunPlan {
     taken.intake === null &&
     taken.troubles.products.size === 0;
   const filled = isOneFilled ? withOneDeposit(ofDeposits, taken) : taken;
-  const odd = withOddities(new SeededRandom(seed ^ 0x165667b1), filled);
+  const ofPower = new SeededRandom(seed ^ 0x2c1b3c6d);
+  const isOff =
+    ofPower.chance(0.03) &&
+    taken.lostDiskAtMs === null &&
+    taken.intake === null &&
+    taken.troubles.products.size === 0;
+  const dark = isOff ? withLongOff(ofPower, filled) : filled;
+  const odd = withOddities(new SeededRandom(seed ^ 0x165667b1), dark);
   return withOtherAccount(
     new SeededRandom(seed ^ 0x5bd1e995),
     withSinks(new SeededRandom(seed ^ 0x2127599b), odd),

@@ -39,8 +39,6 @@ const needed: Readonly<
 
 /** The window of the budget. */
 const windowMs = 60_000;
-/** A 429 within this time after another one belongs to it. */
-const rememberedMs = 600_000;
 /** So many probes of the account cannot tell before an order is the question. */
 const probesBeforeTrial = 3;
 /** Answers which say that the call was not processed, whatever was known before it. */
@@ -141,7 +139,8 @@ export class EvidenceWatch {
   }
 
   /**
-   * A key that gets 429s within its limits for longer than a window is used by somebody else, too.
+   * A key that gets 429s within its limits for longer than a window, each within a window of the one
+   * before, is used by somebody else, too.
    */
   #checkKey({ attemptId, steadyMs }: AttemptClose, database: Database): void {
     const found = database
@@ -152,7 +151,7 @@ export class EvidenceWatch {
       .get(attemptId);
     if (found === undefined) return;
     const before = this.#rateLimited.get(found.key);
-    const isNext = before !== undefined && steadyMs - before.lastMs <= rememberedMs;
+    const isNext = before !== undefined && steadyMs - before.lastMs <= windowMs;
     const firstMs = isNext ? before.firstMs : steadyMs;
     this.#rateLimited.set(found.key, { firstMs, lastMs: steadyMs });
     if (steadyMs - firstMs >= windowMs && found.since === null)

@@ -21,6 +21,9 @@ export interface SeenOfCall {
   leftAtMs: number | null;
   /** When its latest call was sent. */
   lastLeftAtMs: number | null;
+  /** When the call before that left, and when the worker last learned what became of a call. */
+  leftBeforeMs: number | null;
+  learnedMs: number;
   /** Of its latest call. */
   authorization: string | null;
   body: string | null;
@@ -117,6 +120,8 @@ export class WireWatch implements WireObserver {
       otherGoods: false,
       leftAtMs: null,
       lastLeftAtMs: null,
+      leftBeforeMs: null,
+      learnedMs: 0,
       authorization: null,
       body: null,
       mayDiffer: false,
@@ -135,6 +140,7 @@ export class WireWatch implements WireObserver {
     const subject = subjectOf(call);
     const seen = this.of(subject);
     seen.leftAtMs ??= this.#nowMs();
+    seen.leftBeforeMs = seen.lastLeftAtMs;
     seen.lastLeftAtMs = this.#nowMs();
     seen.authorization = call.authorization;
     const family = call.path.startsWith('/esim') ? 'esim' : 'gift_card';
@@ -198,6 +204,7 @@ export class WireWatch implements WireObserver {
     this.#live.delete(`${subject} ${wire.process.number}`);
     const seen = this.of(subject);
     seen.lastMs = this.#nowMs();
+    seen.learnedMs = this.#nowMs();
     if (isOrder(end)) this.#bought.add(subject);
     const aboutAll = code !== null && (accountWide.has(code) || keyWide.has(code));
     if (code !== null && !aboutAll && end.http !== 429) seen.refused = true;
@@ -242,6 +249,7 @@ export class WireWatch implements WireObserver {
     if (seen !== undefined)
       Object.assign(seen, {
         lastMs: this.#nowMs(),
+        learnedMs: this.#nowMs(),
         undecidable: seen.undecidable || isAboutOtherOrder(end),
       });
     if (!isOrder(end) || isAboutOtherOrder(end)) return;

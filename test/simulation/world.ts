@@ -226,7 +226,7 @@ export class World {
       },
       onFulfilled: (operation, product) => this.#liveness.fulfilled(operation, product),
       onCrashedCall: (subject) => {
-        this.wire.of(subject).outcomeUnknown = true;
+        Object.assign(this.wire.of(subject), { outcomeUnknown: true, learnedMs: 0 });
       },
       onUnprovenPath: (subject) => {
         this.wire.of(subject).undecidable = true;
@@ -718,6 +718,18 @@ export class World {
     this.operator.onLeaving(wire.call, subject);
     if (this.#diskFullForMs > 2000)
       this.violate('I2', `${subject} is sent although the disk may have no space for its outcome`);
+    const { leftAtMs, leftBeforeMs, learnedMs } = this.wire.of(subject);
+    const { settings, wallJumps } = this.plan;
+    // Nothing was learned since the call before: nobody knows whether the API has forgotten it.
+    if (
+      leftAtMs !== null &&
+      leftBeforeMs !== null &&
+      learnedMs <= leftBeforeMs &&
+      this.time.nowMs - leftAtMs > settings.referenceExpiryMs + 60_000 &&
+      wallJumps.length === 0 &&
+      !subject.startsWith('cancel:')
+    )
+      this.violate('I3', `${subject} is sent again although its reference may be forgotten`);
     if (!this.#storeWatch.isOnDisk(subject, wire.call))
       this.violate(
         'I2',

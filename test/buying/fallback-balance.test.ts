@@ -10,7 +10,8 @@ const line = { rules: { fallback_currency: 'EUR' } };
 async function startEmpty(options: SubmissionOptions = {}): Promise<void> {
   const keys = [{ name: 'main', value: 'sandbox-key-main' }];
   const accounts = [{ id: 'acme', balances: { USD: '1.00', EUR: '1.00' }, keys }];
-  worker = await startSubmission({ sandbox: { limits: { enabled: false }, accounts }, ...options });
+  const sandbox = { limits: { enabled: false }, accounts };
+  worker = await startSubmission({ lookupsProven: true, sandbox, ...options });
 }
 
 const deposit = (currency: string): Promise<unknown> =>

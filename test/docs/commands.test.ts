@@ -172,7 +172,7 @@ const rules: readonly {
     matches: /^npm ci && npm start$/,
     check: () =>
       expect(scripts.start).toBe(
-        'node --min-semi-space-size=4 --max-semi-space-size=4 --heap-growing-percent=50 bin/order-sync.js demo',
+        'node --disable-sigusr1 --min-semi-space-size=4 --max-semi-space-size=4 --heap-growing-percent=50 bin/order-sync.js demo',
       ),
   },
   {

@@ -79,7 +79,9 @@ export const resultSchema = z
             order_number: z.string().nullable(),
             currency: z.string().nullable(),
             cost: z.string().nullable(),
-            units: z.array(unitSchema).describe('The delivered codes or eSIMs.'),
+            units: z
+              .array(unitSchema)
+              .describe('The delivered codes or eSIMs; none in needs_review.'),
             shredded: z
               .object({ units: z.int(), at: z.string() })
               .optional()

@@ -412,7 +412,7 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '556e5d07b7db325ec2d3c5fffe695ae4');
+INSERT INTO meta VALUES ('database_id', '297d875c62130ccc528b6c417deabe77');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('schema:0001_outbox.sql', '52f514d0f3e59ad141525d19b2712d89ecc54462790bb243607cd6f8020d2da5');

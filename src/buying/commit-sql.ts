@@ -176,7 +176,6 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
     alsoShown,
     nowMs,
     expected: isSubmit ? ['sending'] : lookedUp,
-    isSubmit,
     isSent: isSubmit && outcome.sent,
   });
   if (isSubmit && outcome.row === 'accepted' && row.request_path !== null)
@@ -219,7 +218,6 @@ interface SettledCall {
   readonly alsoShown: string | null;
   readonly nowMs: number;
   readonly expected: readonly EntryState[];
-  readonly isSubmit: boolean;
   /** A byte of it may have left. */
   readonly isSent: boolean;
 }
@@ -228,7 +226,7 @@ interface SettledCall {
 export function settleEntry(
   outbox: Outbox,
   row: EntryRow,
-  { settlement, alsoShown, nowMs, expected, isSubmit, isSent }: SettledCall,
+  { settlement, alsoShown, nowMs, expected, isSent }: SettledCall,
 ): void {
   const { database, units: sealed } = outbox;
   const { state, answer, error } = settlement;
@@ -250,7 +248,7 @@ export function settleEntry(
     outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
     counted: settlement.counted ? 1 : 0,
     isSent: isSent ? 1 : 0,
-    isProvenAbsent: !isSubmit && isUnbought ? 1 : 0,
+    isProvenAbsent: expected === lookedUp && isUnbought ? 1 : 0,
     errorCode: error?.code ?? null,
     errorMessage: error?.message.slice(0, longestText) ?? null,
     errorBuffered: error?.buffered === true ? 1 : 0,

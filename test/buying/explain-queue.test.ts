@@ -45,7 +45,7 @@ async function orders(
     line({ orderId: `o${index}`, ...changes }),
   );
   const accepted = await outbox.accept(lines, null, nowMs);
-  return accepted.map(({ reference }) => reference);
+  return accepted.map(({ reference }) => reference ?? '');
 }
 
 const pause = (scope: string, changes: Partial<Pause> = {}) =>

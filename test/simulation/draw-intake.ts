@@ -6,6 +6,7 @@ import {
   type RequestPlan,
   type SentLine,
   type ShopOrderPlan,
+  cancelsForeign,
 } from './intake-plan.ts';
 import { carriedBy } from './order-documents.ts';
 import { intakeCrashPlaces } from './port-names.ts';
@@ -135,8 +136,10 @@ function drawRequest(random: SeededRandom, batch: OrderBatch, number: number): R
   };
 }
 
-const isRefused = ({ lines, proof }: RequestPlan): boolean =>
-  proof === 'forged' || lines.some(({ mistake }) => mistake !== 'none');
+const isRefused = (request: RequestPlan): boolean =>
+  request.proof === 'forged' ||
+  cancelsForeign(request) ||
+  request.lines.some(({ mistake }) => mistake !== 'none');
 
 /** The same order with another content: the answer must be a conflict for one of the two. */
 function changedRequest(

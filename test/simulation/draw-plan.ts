@@ -627,8 +627,24 @@ export function drawPlan(seed: number): RunPlan {
     taken.troubles.products.size === 0;
   const dark = isOff ? withLongOff(ofPower, filled) : filled;
   const odd = withOddities(new SeededRandom(seed ^ 0x165667b1), dark);
-  return withOtherAccount(
-    new SeededRandom(seed ^ 0x5bd1e995),
-    withSinks(new SeededRandom(seed ^ 0x2127599b), odd),
-  );
+  const sunk = withSinks(new SeededRandom(seed ^ 0x2127599b), odd);
+  const foreign = withForeignEsims(new SeededRandom(seed ^ 0x3243f6a8), sunk);
+  return withOtherAccount(new SeededRandom(seed ^ 0x5bd1e995), foreign);
+}
+
+/** Another source tries to cancel or top up eSIMs that were delivered to a shop. */
+function withForeignEsims(random: SeededRandom, plan: RunPlan): RunPlan {
+  // An outbox that was lost does not know any more who bought an eSIM.
+  if (plan.lostDiskAtMs !== null) return plan;
+  const foreign = plan.replacements
+    .filter(() => random.chance(0.5))
+    .map(
+      ({ orderId }): Replacement => ({
+        orderId,
+        afterMs: random.int(0, 60_000),
+        operation: random.pick('esim_cancel', 'esim_cancel', 'esim_topup'),
+        isForeign: true,
+      }),
+    );
+  return { ...plan, replacements: [...plan.replacements, ...foreign] };
 }

@@ -38,6 +38,10 @@ export interface RequestPlan {
   readonly cancelAtMs: number | null;
 }
 
+/** A caller over HTTP cancels only eSIMs that its source bought here: those of a plan are older. */
+export const cancelsForeign = ({ lines }: RequestPlan): boolean =>
+  lines.some(({ line }) => line.operation === 'esim_cancel');
+
 /**
  * What is odd about an order, or about how its shop shows it. `spelled`: its SKUs are written in
  * another way than in the map. `near`: the SKU of its first line is almost one of the map.

@@ -5,6 +5,7 @@ const ingest = 'intake/folder/ingest-file.ts';
 const finish = 'intake/folder/finish-file.ts';
 const refunds = 'store/storefronts/shop-refunds.ts';
 const whole = 'store/intake/accept-request.ts';
+const esims = 'store/entries/esim-origins.ts';
 const skus = 'core/order/sku-map.ts';
 const planning = 'storefronts/plan-order.ts';
 const taking = 'store/storefronts/take-order.ts';
@@ -12,6 +13,16 @@ const related = 'store/sqlite/views/storefront_related.sql';
 
 /** Bugs between what a shop sends and the outbox. */
 export const mutantsOfIntake: readonly Mutant[] = [
+  {
+    name: 'an eSIM is cancelled for a source that did not buy it',
+    file: esims,
+    changes: [['if (buyer === source ||', 'if (buyer !== undefined ||']],
+  },
+  {
+    name: 'an eSIM that is unknown here is cancelled over HTTP',
+    file: esims,
+    changes: [['(buyer === undefined && !isLimited)', 'buyer === undefined']],
+  },
   {
     name: 'a file counts as read before its lines are accepted',
     file: ingest,

@@ -49,6 +49,7 @@ export function checkAtEnd(world: World): void {
   for (const order of api.ledger.orders)
     if (!explained.has(order))
       world.violate('I1', `no line asked for the order ${order.reference}`);
+  checkCancelledFor(world);
   checkMoney(world, reported, anyReview || world.operator.resolved.size > 0);
   checkSecrets(world);
 }
@@ -230,6 +231,30 @@ function checkBought(
   }
   if (units.toSorted().join() !== order.units.toSorted().join())
     world.violate('I5', `${name} has the units ${units.join()}, sold were ${order.units.join()}`);
+}
+
+/** Who bought an eSIM, and nobody else, may have it cancelled. */
+function checkCancelledFor(world: World): void {
+  const lines = world.acknowledged.all.map(({ line }) => line);
+  for (const { iccid } of world.api.ledger.cancels) {
+    const reference = world.api.ledger.esims.get(iccid)?.orderReference ?? '';
+    const buyer = lines.find(
+      (line) =>
+        line.operation === 'esim_order' &&
+        referencesOf(line, world.operator.reordersOf(line.source, line.orderId, line.lineId)).has(
+          reference,
+        ),
+    );
+    if (buyer === undefined) continue;
+    world.coverage.hit('cancel of a bought eSIM');
+    const asked = lines.filter((line) => line.operation === 'esim_cancel' && line.iccid === iccid);
+    // Of a shop's refund the cancel is ordered by the worker itself.
+    if (asked.length > 0 && !asked.some(({ source }) => source === buyer.source))
+      world.violate(
+        'I48',
+        `the eSIM ${iccid} of ${buyer.source} was cancelled for ${asked.map(({ source }) => source).join()}`,
+      );
+  }
 }
 
 function checkCancel(world: World, name: string, line: AcceptableLine, shown: ResultLine): void {

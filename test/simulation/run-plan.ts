@@ -47,6 +47,8 @@ export interface Replacement {
   readonly orderId: string;
   readonly afterMs: number;
   readonly operation: 'esim_cancel' | 'esim_topup';
+  /** It comes from a source that did not buy the eSIM. */
+  readonly isForeign?: boolean;
 }
 
 export interface WallJump {

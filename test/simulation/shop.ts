@@ -1,7 +1,7 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { IntakeBatch } from '../../src/store/intake/accept-batch.ts';
 import type { ResultsDisk } from './results-disk.ts';
-import { cancelLine, plainLine, topupLine, type RunPlan } from './run-plan.ts';
+import { cancelLine, plainLine, topupLine, type Replacement, type RunPlan } from './run-plan.ts';
 import type { SimWorker } from './sim-worker.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -11,6 +11,9 @@ interface SentBatch {
   /** The worker that it was sent to. After a restart it is sent to the next one. */
   givenTo: SimWorker | null;
 }
+
+/** A source that orders for eSIMs of others. */
+const foreignSource = 'other';
 
 /** How long the shop waits before it sends a batch again that got an error. */
 const againMs = 20_000;
@@ -85,7 +88,8 @@ export class Shop {
         (accepted) => {
           sentBatch.acknowledged = true;
           for (const [index, line] of sentBatch.lines.entries()) {
-            this.#onAcknowledged(line, accepted[index]?.reference ?? '');
+            const { status, reference } = accepted[index] ?? {};
+            if (status !== 'refused') this.#onAcknowledged(line, reference ?? '');
           }
         },
         (error: unknown) => {
@@ -110,15 +114,7 @@ export class Shop {
   }
 
   /** Waits for the result of an order, and then orders something for its first eSIM. */
-  #replacement(
-    follow: {
-      orderId: string;
-      afterMs: number;
-      operation: 'esim_cancel' | 'esim_topup';
-      number: number;
-    },
-    untilMs: number,
-  ): void {
+  #replacement(follow: Replacement & { readonly number: number }, untilMs: number): void {
     this.#expected += 1;
     const look = (): void => {
       const document = this.#results.read('shop', follow.orderId);
@@ -135,7 +131,9 @@ export class Shop {
       const what =
         follow.operation === 'esim_cancel' ? cancelLine : { ...topupLine, plan: 'plan1' };
       const orderId = `f${follow.number}-${follow.orderId}`;
-      this.sendAt(this.#time.nowMs + follow.afterMs, [{ ...plainLine, orderId, ...what, iccid }]);
+      const source = follow.isForeign === true ? foreignSource : plainLine.source;
+      const line = { ...plainLine, ...what, source, orderId, iccid };
+      this.sendAt(this.#time.nowMs + follow.afterMs, [line]);
     };
     this.#time.after(1000, look);
   }

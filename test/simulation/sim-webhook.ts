@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { WebhookSettings } from '../../src/intake/http/settings.ts';
-import type { RequestPlan, SentLine } from './intake-plan.ts';
+import { cancelsForeign, type RequestPlan, type SentLine } from './intake-plan.ts';
 import { orderObject } from './order-documents.ts';
 import type { SimAnswer, SimHttp, SimRequest } from './sim-http.ts';
 import { lineName, type StoredLine, type StoredLines } from './stored-lines.ts';
@@ -17,7 +17,7 @@ export const webhookCallers = {
     {
       name: 'shop',
       secrets: [token],
-      scopes: ['post', 'read', 'cancel'],
+      scopes: ['post', 'read', 'cancel', 'cancel_esim'],
       sources: ['shop', 'sim', 'test'],
     },
   ],
@@ -130,6 +130,11 @@ export class SimWebhook {
     if (status === 200 || status === 202) {
       if (isWrong || plan.proof === 'forged')
         return violate('I24', `${name} has a mistake, and was answered ${status}`);
+      if (cancelsForeign(plan))
+        return violate(
+          'I48',
+          `${name} cancels an eSIM that is unknown, and was answered ${status}`,
+        );
       if (stored.inTransaction)
         return violate('I24', `${name} was answered ${status} before the end of a commit`);
       return this.#accepted(plan.lines, name, json);
@@ -140,6 +145,7 @@ export class SimWebhook {
       return this.#soon(againMs, () => this.#post(plan));
     if (status === 409 && plan.lines.some((sent) => this.#differs(sent, plan.lines.length))) return;
     if (status === 422 && isWrong) return;
+    if (status === 403 && cancelsForeign(plan)) return;
     violate('I24', `${name} was answered ${status}: ${JSON.stringify(json).slice(0, 300)}`);
   }
 

@@ -231,7 +231,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         }),
       });
       running.dispatcher.notify();
-      return accepted.map((line) => line.reference);
+      return accepted.map((line) => line.reference ?? '');
     },
     async useKeys(next) {
       const replaced = Object.keys(next).filter((name) => keys[name] !== next[name]);

@@ -76,7 +76,7 @@ export function addSubmit(program: Command, context: CliContext): void {
       const command = submitCommandSchema.parse({ action: 'submit', lines: batch });
       submitted.push(...(await sendCommand(config, command, 'submitted', context)).lines);
     }
-    if (submitted.some((line) => line.status === 'conflict'))
+    if (submitted.some(({ status }) => status === 'conflict' || status === 'refused'))
       context.setExitCode(exitCodes.refused);
     writeAnswer(context, options, { lines: submitted.map(jsonFields) }, asText(submitted));
   });
@@ -229,7 +229,7 @@ function asText(lines: readonly Submitted[]): string {
     line.orderId,
     line.lineId,
     line.status,
-    line.reference,
+    line.reference ?? '',
   ]);
   const conflicts = lines
     .filter((line) => line.status === 'conflict')
@@ -239,6 +239,13 @@ function asText(lines: readonly Submitted[]): string {
         .join('; ');
       return `${orderId}/${lineId} was ordered before with other content (${what}); nothing is bought for this one`;
     });
+  const refused = lines
+    .filter((line) => line.status === 'refused')
+    .flatMap(({ orderId, lineId, differences }) =>
+      differences.map(
+        (it) => `${orderId}/${lineId}: ${it.field}: ${String(it.was)}, got ${String(it.is)}`,
+      ),
+    );
   const table = renderTable(['SOURCE', 'ORDER', 'LINE', 'STATUS', 'REFERENCE'], rows);
-  return table + plainLines(conflicts);
+  return table + plainLines([...conflicts, ...refused]);
 }

@@ -313,11 +313,11 @@ interface ApiResult {
 interface SubmittedResult {
   kind: 'submitted';
   lines: readonly {
-    status: 'accepted' | 'known' | 'conflict';
+    status: 'accepted' | 'known' | 'conflict' | 'refused';
     source: string;
     orderId: string;
     lineId: string;
-    reference: string;
+    reference: string | null;
     differences: readonly { field: string; was: unknown; is: unknown }[];
   }[];
 }

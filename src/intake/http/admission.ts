@@ -2,6 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Clock } from '../../core/clock.ts';
+import type { AcceptableLine } from '../../core/order/order-request.ts';
 import { type KnownToken, knownTokens, ownerOfToken, RateLimit } from '../../ops/callers.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import { HttpProblem } from './problem.ts';
@@ -107,7 +108,7 @@ export class Admission {
     this.#limits.guard.proven(env.incoming.socket);
     this.count(caller);
     if (scopes.includes(scope)) return caller;
-    const detail = `This token may not ${scope} orders, only ${scopes.join(' and ')} them.`;
+    const detail = `This token may not ${scope} orders: its scopes are ${scopes.join(', ')}.`;
     throw new HttpProblem('scope_not_allowed', detail);
   }
 
@@ -166,6 +167,24 @@ export function requireSource(caller: Caller, source: string): void {
   throw new HttpProblem(
     'source_not_allowed',
     `This caller may only touch orders of the source ${own}.`,
+  );
+}
+
+/** A line as the caller knows it. */
+export const placeOf = ({
+  source,
+  orderId,
+  lineId,
+}: Pick<AcceptableLine, 'source' | 'orderId' | 'lineId'>): string =>
+  `${source}/${orderId}, line "${lineId}"`;
+
+/** Throws HttpProblem when lines cancel eSIMs, and the caller has no token that may. */
+export function requireCancelScope(caller: Caller, lines: readonly AcceptableLine[]): void {
+  const cancel = lines.find(({ operation }) => operation === 'esim_cancel');
+  if (cancel === undefined || caller.scopes.includes('cancel_esim')) return;
+  throw new HttpProblem(
+    'scope_not_allowed',
+    `${placeOf(cancel)}: an esim_cancel needs a token with the scope \`cancel_esim\`; this caller has ${caller.scopes.join(', ')}. Nothing of this request was accepted.`,
   );
 }
 

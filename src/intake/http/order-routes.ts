@@ -5,14 +5,22 @@ import type { Clock } from '../../core/clock.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type {
   AcceptedOrder,
+  ForeignLine,
   OrderConflict,
   WholeRequest,
 } from '../../store/intake/accept-request.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
+import { assert } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { isOutboxBlocked } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
-import { type Admission, requireSource, type Web } from './admission.ts';
+import {
+  type Admission,
+  placeOf,
+  requireCancelScope,
+  requireSource,
+  type Web,
+} from './admission.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { HttpProblem, type DocumentMistake } from './problem.ts';
 import {
@@ -68,6 +76,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   });
   const { lines, single } = content;
   for (const line of lines) requireSource(caller, line.source);
+  requireCancelScope(caller, lines);
   deps.admission.count(caller, Math.floor(lines.length / linesPerRequest));
   const outcome = await commits.submit(lines);
   if (outcome.kind === 'conflict') {
@@ -81,6 +90,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
     );
     throw conflictProblem(outcome.conflicts);
   }
+  if (outcome.kind === 'foreign') throw foreignProblem(outcome.lines);
   if (outcome.kind === 'failed') throw outcome.error;
   const { orders } = outcome;
   const isNew = orders.some((order) => order.status === 'accepted');
@@ -224,6 +234,14 @@ function conflictProblem(conflicts: readonly OrderConflict[]): HttpProblem {
       })),
     },
   });
+}
+
+/** Names what was sent, and never what another source has. */
+function foreignProblem([first, ...others]: readonly ForeignLine[]): HttpProblem {
+  assert(first !== undefined, 'a refused request has a refused line');
+  const more = others.length === 0 ? '' : ` So is it with ${others.length} more lines.`;
+  const detail = `${placeOf(first)}: iccid: ${first.rule}; got ${first.iccid}.${more} Nothing of this request was accepted.`;
+  return new HttpProblem('esim_of_other_source', detail);
 }
 
 /**

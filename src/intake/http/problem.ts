@@ -4,6 +4,7 @@ export const problemKinds = {
   incomplete: { status: 400, title: 'The body did not arrive completely' },
   unauthorized: { status: 401, title: 'No valid token or signature' },
   source_not_allowed: { status: 403, title: 'The token or secret belongs to another source' },
+  esim_of_other_source: { status: 403, title: 'The source did not buy the eSIM' },
   scope_not_allowed: { status: 403, title: 'The token was not made for this' },
   not_found: { status: 404, title: 'There is no such order or address' },
   method_not_allowed: { status: 405, title: 'The address does not support this method' },

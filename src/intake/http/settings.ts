@@ -15,8 +15,11 @@ import {
   tokenValue,
 } from '../../core/settings/schema-values.ts';
 
-/** The scopes of a token: post orders, read them with their delivered codes, cancel them. */
-const tokenScopes = ['post', 'read', 'cancel'] as const;
+/**
+ * The scopes of a token: post orders, read them with their delivered codes, cancel what is unsent,
+ * and cancel delivered eSIMs, which the API refunds.
+ */
+const tokenScopes = ['post', 'read', 'cancel', 'cancel_esim'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
 /** Limits on everything that a caller can make grow or wait. */
@@ -54,7 +57,7 @@ const tokens = listOf(
       .min(1)
       .default([...tokenScopes])
       .describe(
-        'What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.',
+        'What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent, `cancel_esim` (with `post`) the eSIMs that its sources bought.',
       ),
     sources: someSources
       .optional()

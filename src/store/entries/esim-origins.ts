@@ -1,4 +1,5 @@
-import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { AcceptableLine } from '../../core/order/order-request.ts';
+import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
 /** Remembers which entry an eSIM came from; the first one counts. */
@@ -19,6 +20,30 @@ export const findEntryOfEsim = statementOf<
 >(
   'SELECT e.id, e.reference, e.state FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = ?',
 );
+
+const findBuyer = columnOf<[iccid: string], string>(
+  `SELECT r.source FROM esims s JOIN entries e ON e.id = s.entry_id JOIN lines l ON l.id = e.line_id
+   JOIN requests r ON r.id = l.request_id WHERE s.iccid = ?`,
+);
+/** The code of a cancel that its source may not order. */
+export const foreignEsim = 'esim_of_other_source';
+
+/**
+ * Why a source may not order this line; null: it may. An eSIM belongs to the source that bought it,
+ * which alone may cancel it. The text is the same for an eSIM of another source and for one that is
+ * unknown here: it tells nobody what others bought.
+ * @param isLimited whether an eSIM that is unknown here is refused, too
+ */
+export function whyForeign(
+  database: Sqlite,
+  { source, operation, iccid }: Pick<AcceptableLine, 'source' | 'operation' | 'iccid'>,
+  isLimited: boolean,
+): string | null {
+  if (operation !== 'esim_cancel' || iccid === null) return null;
+  const buyer = findBuyer(database).get(iccid);
+  if (buyer === source || (buyer === undefined && !isLimited)) return null;
+  return `must be that of an eSIM that the source "${source}" bought here: only the source that bought an eSIM may cancel it. Check the ICCID; an operator cancels it with \`order-sync submit\`, under the source that bought it`;
+}
 
 /**
  * The order whose lookup tells what became of a cancel: the fulfilled order of its eSIM. An order

@@ -1,6 +1,7 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { bareNumber } from '../../core/order/spreadsheet.ts';
 import { productOf, purchaseFields, type Purchase } from '../../core/order/purchase.ts';
+import { foreignEsim, whyForeign } from '../entries/esim-origins.ts';
 import { recordCsvRows } from '../results/csv-files.ts';
 import { repeatResult } from '../results/due-results.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
@@ -26,12 +27,13 @@ export interface IntakeBatch {
 }
 
 export interface AcceptedLine {
-  readonly status: 'accepted' | 'known' | 'conflict';
+  /** `refused`: it would cancel an eSIM of another source. */
+  readonly status: 'accepted' | 'known' | 'conflict' | 'refused';
   readonly source: string;
   readonly orderId: string;
   readonly lineId: string;
-  /** The reference of the line; in a conflict, that of its newest entry. */
-  readonly reference: string;
+  /** The reference of the line; in a conflict, that of its newest entry; null where refused. */
+  readonly reference: string | null;
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
 
@@ -81,7 +83,7 @@ const selectLike = statementOf<[number, string, string, string], Like>(
    WHERE r.id = ? AND (? = '' OR ltrim(l.line_id, '''0') IN (?, ?)) ORDER BY e.id LIMIT 1`,
 );
 const countFile = statementOf<
-  Record<AcceptedLine['status'] | 'rejected', number> & { fileId: string },
+  Record<Exclude<AcceptedLine['status'], 'refused'> | 'rejected', number> & { fileId: string },
   never
 >(
   `UPDATE files SET accepted_count = accepted_count + :accepted, known_count = known_count + :known,
@@ -97,7 +99,9 @@ export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly Accept
   writeMark(outbox.database, outbox.clock);
   const taken = batch.lines.map((line) => takeLine(outbox, line, batch));
   if (fileId !== null && delimiter !== null) {
-    const rows = taken.filter(({ accepted }) => accepted.status !== 'conflict');
+    const rows = taken.filter(
+      ({ accepted: { status } }) => status === 'accepted' || status === 'known',
+    );
     recordCsvRows(outbox.database, { fileId, delimiter }, rows);
   }
   const rejected = rejections.filter(
@@ -119,7 +123,7 @@ export function acceptBatch(outbox: Outbox, batch: IntakeBatch): readonly Accept
       accepted: count('accepted'),
       known: repeats.length,
       conflict: count('conflict'),
-      rejected,
+      rejected: rejected + count('refused'),
     };
     countFile(outbox.database).run({ ...counts, fileId });
   }
@@ -155,6 +159,15 @@ function takeLine(
         request,
         row,
         line: like.id,
+        isRepeat: false,
+      };
+    const foreign = whyForeign(outbox.database, line, false);
+    if (foreign !== null)
+      return {
+        accepted: recordForeign(outbox, line, foreign, batch),
+        request,
+        row,
+        line: 0,
         isRepeat: false,
       };
     const { reference, line: inserted } = insertLine(outbox, line, request, batch);
@@ -217,6 +230,29 @@ function recordLike(
     status: 'conflict',
     differences: [{ field, was, is }],
   };
+}
+
+/** It would cancel the eSIM of another source. */
+function recordForeign(
+  outbox: Outbox,
+  line: IntakeBatch['lines'][number],
+  rule: string,
+  batch: IntakeBatch,
+): AcceptedLine {
+  const { source, orderId, lineId, lineNumber, iccid } = line;
+  const ids = { source, orderId, lineId };
+  const rejection = {
+    ...ids,
+    lineNumber,
+    product: productOf(line),
+    code: foreignEsim,
+    field: 'iccid',
+    rule,
+    value: iccid,
+  };
+  reject(outbox, rejection, batch);
+  const differences = [{ field: 'iccid', was: rule, is: iccid }];
+  return { ...ids, reference: null, status: 'refused', differences };
 }
 
 function likeOrder(

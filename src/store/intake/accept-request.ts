@@ -1,5 +1,6 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import type { Purchase } from '../../core/order/purchase.ts';
+import { whyForeign } from '../entries/esim-origins.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumnsOf } from '../sqlite/rows.ts';
@@ -16,6 +17,8 @@ export interface WholeRequest {
 export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly orders: readonly AcceptedOrder[] }
   | { readonly kind: 'conflict'; readonly conflicts: readonly OrderConflict[] }
+  /** It would cancel eSIMs of others. */
+  | { readonly kind: 'foreign'; readonly lines: readonly ForeignLine[] }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 export interface AcceptedOrder {
@@ -25,6 +28,11 @@ export interface AcceptedOrder {
   readonly source: string;
   readonly orderId: string;
   readonly lines: readonly { readonly lineId: string; readonly reference: string }[];
+}
+
+export interface ForeignLine
+  extends Pick<AcceptableLine, 'source' | 'orderId' | 'lineId' | 'iccid'> {
+  readonly rule: string;
 }
 
 /** The differences between an order that was accepted before and the one that was sent now. */
@@ -69,10 +77,20 @@ export function acceptRequest(outbox: Outbox, { lines, nowMs }: WholeRequest): R
   }));
   const conflicts = orders.flatMap(({ order, known }) => conflictOf(order, known));
   if (conflicts.length > 0) return { kind: 'conflict', conflicts };
+  // Each token is limited to sources.
+  const foreign = orders.flatMap(({ order, known }) =>
+    known.length > 0 ? [] : order.flatMap((line) => foreignLine(outbox.database, line)),
+  );
+  if (foreign.length > 0) return { kind: 'foreign', lines: foreign };
   return {
     kind: 'accepted',
     orders: orders.map(({ order, known }) => acceptOrder(outbox, order, known, nowMs)),
   };
+}
+
+function foreignLine(database: Sqlite, line: AcceptableLine): readonly ForeignLine[] {
+  const rule = whyForeign(database, line, true);
+  return rule === null ? [] : [{ ...line, rule }];
 }
 
 function knownLines(

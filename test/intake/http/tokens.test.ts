@@ -35,7 +35,7 @@ describe('a token', () => {
       expect([202, 404]).toContain(answers[scope].status);
       for (const name of (['post', 'read', 'cancel'] as const).filter((one) => one !== scope)) {
         const { status, code, detail } = problemSchema.parse(answers[name].json);
-        const rule = `This token may not ${name} orders, only ${scope} them.`;
+        const rule = `This token may not ${name} orders: its scopes are ${scope}.`;
         expect([status, code, detail]).toEqual([403, 'scope_not_allowed', rule]);
       }
     },
@@ -68,7 +68,8 @@ describe('the configuration of a token', () => {
 
   it('without sources allows the source that is called like it, and warns', () => {
     const { config, warnings } = load(file(''));
-    expect(config.intake.webhook?.tokens).toEqual([till]);
+    const scopes = ['post', 'read', 'cancel', 'cancel_esim'];
+    expect(config.intake.webhook?.tokens).toEqual([{ ...till, scopes }]);
     expect(warnings).toEqual([
       'intake.webhook.tokens.0.sources is not set: this token may only touch orders of the source "till"',
     ]);

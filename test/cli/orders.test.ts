@@ -270,6 +270,7 @@ describe('order-sync orders show', () => {
             "unknown_of_product": 0,
           },
         ],
+        "esim_orders": [],
         "id": 2,
         "order_id": "1002",
         "received_at": "2026-11-21T11:00:02.000Z",

@@ -44,7 +44,7 @@ export const invariants = {
   I45: 'a receiver that asked to wait gets no call until then',
   I46: 'a receiver that is back gets its results in time, and only refused ones are given up',
   I47: 'a delivery that was given up needs attention, and no sink stays paused',
-  I48: 'an eSIM is cancelled only for the source that bought it',
+  I48: 'an eSIM is cancelled only for the source that bought it, and the result of its order says so',
 } as const;
 
 /** The name of an invariant, as a violation reports it. */

@@ -24,6 +24,11 @@ export const mutantsOfIntake: readonly Mutant[] = [
     changes: [['(buyer === undefined && !isLimited)', 'buyer === undefined']],
   },
   {
+    name: 'a cancelled eSIM leaves the result of its order as it was',
+    file: 'store/entries/entry-changes.ts',
+    changes: [['if (origin !== undefined && origin !== requestId)', 'if (origin === requestId)']],
+  },
+  {
     name: 'a file counts as read before its lines are accepted',
     file: ingest,
     changes: [

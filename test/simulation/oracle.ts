@@ -25,9 +25,7 @@ export function checkAtEnd(world: World): void {
   let anyReview = false;
   const reported = new Map<string, number>();
   for (const { line, reference } of acknowledged.all) {
-    const shown = world.results
-      .read(line.source, line.orderId)
-      ?.lines.find((it) => it.line_id === line.lineId);
+    const shown = shownOf(world, line);
     if (shown === undefined) {
       world.violate('I8', `there is no result for ${line.orderId}/${line.lineId}`);
       continue;
@@ -53,6 +51,9 @@ export function checkAtEnd(world: World): void {
   checkMoney(world, reported, anyReview || world.operator.resolved.size > 0);
   checkSecrets(world);
 }
+
+const shownOf = (world: World, { source, orderId, lineId }: AcceptableLine) =>
+  world.results.read(source, orderId)?.lines.find((it) => it.line_id === lineId);
 
 /** Whether SQLite finds its file intact. */
 export function checkFile(world: World, database: Database): void {
@@ -248,6 +249,16 @@ function checkCancelledFor(world: World): void {
     if (buyer === undefined) continue;
     world.coverage.hit('cancel of a bought eSIM');
     const asked = lines.filter((line) => line.operation === 'esim_cancel' && line.iccid === iccid);
+    const entries = world.results
+      .read(buyer.source, buyer.orderId)
+      ?.lines.flatMap((line) => line.entries);
+    const isTold = entries?.some((entry) => entry.cancelled_iccids?.includes(iccid) === true);
+    const isConfirmed = asked.some((line) => shownOf(world, line)?.state === 'fulfilled');
+    if (isConfirmed && isTold !== true)
+      world.violate(
+        'I48',
+        `the result of ${buyer.orderId} does not say that ${iccid} is cancelled`,
+      );
     // Of a shop's refund the cancel is ordered by the worker itself.
     if (asked.length > 0 && !asked.some(({ source }) => source === buyer.source))
       world.violate(

@@ -82,6 +82,10 @@ export const resultSchema = z
             units: z
               .array(unitSchema)
               .describe('The delivered codes or eSIMs; none in needs_review.'),
+            cancelled_iccids: z
+              .array(z.string())
+              .optional()
+              .describe('Those of its eSIMs that were cancelled since. Absent: none.'),
             shredded: z
               .object({ units: z.int(), at: z.string() })
               .optional()

@@ -14,6 +14,7 @@ import {
   asked,
   factList,
   longText,
+  orderLink,
   paging,
   reviewPath,
   section,
@@ -53,7 +54,7 @@ ${section(
   'lines',
   'What was asked, and what became of it',
   html`${order.entries.map((entry) => html`${entryCard(entry, sources, context)}${reviewLink(entry, needPerson)}`)}
-${notAccepted(order)}`,
+${notAccepted(order)}${esimOrders(order)}`,
 )}
 ${section('results', 'Results', deliveryTable(order, document.state, sources, context))}
 ${section('timeline', 'What happened', html`${timelineTable(events.rows, nowMs)}${paging(url, events.next)}`)}
@@ -121,6 +122,18 @@ function nextText({ nextAttemptAt, nextStep, pausedBy }: EntryDetail, nowMs: num
   const step = nextStep === 'send' ? 'ordered at the supplier' : 'looked up at the supplier';
   if (pausedBy.length > 0) return html`${step}, when what holds it up is not paused any more`;
   return html`${step}, due ${timeText(nextAttemptAt, nowMs)}`;
+}
+
+/** What other orders did with its eSIMs. */
+function esimOrders({ esimOrders: rows }: OrderDetail): Html | null {
+  if (rows.length === 0) return null;
+  const cells = rows.map(({ iccid, operation, state, source, orderId, reference }) => [
+    iccid,
+    operation,
+    state,
+    html`${orderLink(source, orderId)} ${reference}`,
+  ]);
+  return table('Other orders for its eSIMs', ['eSIM', 'What', 'State', 'Order'], cells);
 }
 
 export function notAccepted({ source, rejections }: OrderDetail): Html | null {

@@ -184,6 +184,7 @@ function orderAsJson(order: OrderDetail): Record<string, unknown> {
       return { ...jsonFields(rejection), created_at: isoTime(createdAtMs) };
     }),
     deliveries: order.deliveries.map(jsonFields),
+    esim_orders: order.esimOrders.map(jsonFields),
   };
 }
 
@@ -208,6 +209,15 @@ function orderAsText(order: OrderDetail, unknownLimit: number): string {
   const sections = [
     plainLines([...head, ...deliveries.map(deliveryText)]),
     ...entries.map((entry) => entryAsText(entry, unknownLimit)),
+    order.esimOrders.length === 0
+      ? ''
+      : plainLines([
+          'Other orders for its eSIMs',
+          ...order.esimOrders.map(
+            ({ iccid, operation, state, source, orderId, reference }) =>
+              `  ${iccid}: ${operation} ${reference} of ${source}/${orderId}, ${state}`,
+          ),
+        ]),
     refused.length === 0 ? '' : plainLines(['Not accepted', ...refused]),
     decisions.length === 0 ? '' : plainLines(['Decided', ...decisions]),
   ];

@@ -42,6 +42,8 @@ export interface ResultEntry {
   readonly currency: string | null;
   readonly cost: string | null;
   readonly units: readonly Unit[];
+  /** Those of its eSIMs that were cancelled since. Absent: none. */
+  readonly cancelled_iccids?: readonly string[];
   /**
    * Only after its units were shredded: how many there were, and when that was
    * (`retention.codes_days`).

@@ -7,6 +7,7 @@ import { resultChanged } from '../results/due-results.ts';
 import { columnOf, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
+import { findRequestOfEsim } from './esim-origins.ts';
 import type { SealedUnits } from '../sqlite/sealed-units.ts';
 
 /*
@@ -298,4 +299,8 @@ export function report(outbox: Outbox, row: EntryRow, nowMs: number, to = row.st
   const requestId = findRequest(outbox.database).get(row.line_id);
   assert(requestId !== undefined, `the line of ${row.reference} exists`);
   resultChanged(outbox, requestId, nowMs, to === 'fulfilled');
+  if (row.operation !== 'esim_cancel' || to !== 'fulfilled') return;
+  // The order that delivered the eSIM says that it is cancelled.
+  const origin = findRequestOfEsim(outbox.database).get(row.iccid);
+  if (origin !== undefined && origin !== requestId) resultChanged(outbox, origin, nowMs);
 }

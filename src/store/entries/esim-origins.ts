@@ -46,6 +46,16 @@ export function whyForeign(
 }
 
 /**
+ * The request that an eSIM came from, unless codes of it were shredded: then its result is not
+ * written again.
+ */
+export const findRequestOfEsim = columnOf<[iccid: string | null], number>(
+  `SELECT l.request_id FROM esims s JOIN entries e ON e.id = s.entry_id JOIN lines l ON l.id = e.line_id
+   WHERE s.iccid = ? AND NOT EXISTS (SELECT 1 FROM lines o JOIN entries d ON d.line_id = o.id
+     WHERE o.request_id = l.request_id AND d.shredded_at_ms IS NOT NULL)`,
+);
+
+/**
  * The order whose lookup tells what became of a cancel: the fulfilled order of its eSIM. An order
  * that was refunded by itself reads the same before and after the cancel, and tells nothing.
  */

@@ -88,6 +88,16 @@ const selectDeliveries = statementOf<
   `SELECT sink, done, done_at AS doneAt, last_error AS lastError, given_up_at AS givenUpAt
    FROM delivery_log WHERE source = ? AND order_id = ?`,
 );
+/** What other orders did with the eSIMs of an order. */
+const selectOfEsims = statementOf<
+  [number],
+  Readonly<Record<'iccid' | 'operation' | 'state' | 'source' | 'orderId' | 'reference', string>>
+>(
+  `SELECT s.iccid, o.operation, o.state, r.source, r.order_id AS orderId, o.reference
+   FROM lines l JOIN entries e ON e.line_id = l.id JOIN esims s ON s.entry_id = e.id
+   JOIN entries o ON o.iccid = s.iccid JOIN lines ol ON ol.id = o.line_id JOIN requests r ON r.id = ol.request_id
+   WHERE l.request_id = ? AND ol.request_id <> l.request_id ORDER BY o.id LIMIT ${shownOfOrder}`,
+);
 const selectAudit = statementOf<[string], AuditDetail>(
   `SELECT at, actor, action, subject, reason FROM audit_log
    WHERE subject IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ${shownOfOrder}`,
@@ -212,6 +222,7 @@ function readOrderDetail(database: Sqlite, requestId: number) {
   return {
     ...order,
     entries: entries.map((row) => entryFrom(database, row, context)),
+    esimOrders: selectOfEsims(database).all(requestId),
     rejections: selectRejections(database).all(source, orderId),
     /** The decisions of people and callers about it, oldest first. */
     audit: selectAudit(database).all(JSON.stringify(subjects)),

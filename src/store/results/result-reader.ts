@@ -146,6 +146,7 @@ export interface LineEntryRow extends ReferencedPurchase {
   readonly error_message: string | null;
   readonly review_reason: string | null;
   readonly settled_at_ms: number | null;
+  readonly cancelled_iccids: string | null;
   readonly held_by: string | null;
   readonly in_question: string | null;
 }
@@ -156,7 +157,9 @@ const selectRequest = statementOf<[number], RequestRow>(
 /** The columns of a line `l` and an entry `e` that a result shows. */
 export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference,
   ${purchaseColumnsOf('e')}, e.state, e.outcome_unknown, e.replaced, e.units_missing, e.resolved_by, e.order_number, e.charged_currency, e.cost, e.units,
-  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason, e.settled_at_ms, e.held_by, e.in_question`;
+  e.unit_count, e.shredded_at_ms, e.error_code, e.error_message, e.review_reason, e.settled_at_ms, e.held_by, e.in_question,
+  (SELECT group_concat(DISTINCT s.iccid) FROM esims s JOIN entries c ON c.iccid = s.iccid
+   WHERE s.entry_id = e.id AND c.operation = 'esim_cancel' AND c.state = 'fulfilled') AS cancelled_iccids`;
 const selectEntries = statementOf<[number], LineEntryRow>(`
   SELECT ${lineEntryColumns}
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`);
@@ -189,6 +192,7 @@ export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntr
     cost: row.cost,
     // Which of them the customer gets, an operator decides.
     units: row.state === 'needs_review' || isInQuestion(row) ? [] : units.of(row),
+    ...(row.cancelled_iccids === null ? {} : { cancelled_iccids: row.cancelled_iccids.split(',') }),
     ...(row.shredded_at_ms === null
       ? {}
       : { shredded: { units: row.unit_count, at: isoTime(row.shredded_at_ms) } }),

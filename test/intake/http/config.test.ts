@@ -19,7 +19,12 @@ describe('the configuration of the HTTP intake', () => {
     expect(config.intake.webhook).toMatchObject({
       listen: { host: '127.0.0.1', port: 0 },
       tokens: [
-        { name: 'shop', secrets: [good], scopes: ['post', 'read', 'cancel'], sources: ['shop1'] },
+        {
+          name: 'shop',
+          secrets: [good],
+          scopes: ['post', 'read', 'cancel', 'cancel_esim'],
+          sources: ['shop1'],
+        },
       ],
       limits: { bodyBytes: 1_048_576, batchLines: 1000 },
     });

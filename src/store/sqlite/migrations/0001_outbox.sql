@@ -382,6 +382,7 @@ CREATE TABLE esims (
   iccid    TEXT PRIMARY KEY,
   entry_id INTEGER NOT NULL REFERENCES entries (id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX esims_by_entry ON esims (entry_id);
 
 -- The most units of a variant that one order may hold, as far as rejections have told.
 CREATE TABLE variant_limits (

@@ -214,8 +214,8 @@ function orderAsText(order: OrderDetail, unknownLimit: number): string {
       : plainLines([
           'Other orders for its eSIMs',
           ...order.esimOrders.map(
-            ({ iccid, operation, state, source, orderId, reference }) =>
-              `  ${iccid}: ${operation} ${reference} of ${source}/${orderId}, ${state}`,
+            (it) =>
+              `  ${it.iccid}: ${it.operation} ${it.reference} of ${it.source}/${it.orderId}, ${it.state}`,
           ),
         ]),
     refused.length === 0 ? '' : plainLines(['Not accepted', ...refused]),

@@ -231,21 +231,18 @@ function asText(lines: readonly Submitted[]): string {
     line.status,
     line.reference ?? '',
   ]);
-  const conflicts = lines
-    .filter((line) => line.status === 'conflict')
-    .map(({ orderId, lineId, differences }) => {
-      const what = differences
-        .map((it) => `${it.field}: ${String(it.was)} then, ${String(it.is)} now`)
-        .join('; ');
-      return `${orderId}/${lineId} was ordered before with other content (${what}); nothing is bought for this one`;
-    });
-  const refused = lines
-    .filter((line) => line.status === 'refused')
-    .flatMap(({ orderId, lineId, differences }) =>
-      differences.map(
-        (it) => `${orderId}/${lineId}: ${it.field}: ${String(it.was)}, got ${String(it.is)}`,
-      ),
-    );
+  const refused = lines.flatMap(({ orderId, lineId, status, differences }) => {
+    const place = `${orderId}/${lineId}`;
+    if (status === 'refused')
+      return differences.map(
+        ({ field, was, is }) => `${place}: ${field} ${String(was)}; got ${String(is)}`,
+      );
+    if (status !== 'conflict') return [];
+    const what = differences
+      .map((it) => `${it.field}: ${String(it.was)} then, ${String(it.is)} now`)
+      .join('; ');
+    return `${place} was ordered before with other content (${what}); nothing is bought for this one`;
+  });
   const table = renderTable(['SOURCE', 'ORDER', 'LINE', 'STATUS', 'REFERENCE'], rows);
-  return table + plainLines([...conflicts, ...refused]);
+  return table + plainLines(refused);
 }

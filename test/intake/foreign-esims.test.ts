@@ -77,7 +77,7 @@ describe('a cancel over HTTP', () => {
     expect([status, json.code, json.detail]).toEqual([
       403,
       'scope_not_allowed',
-      'shop1/c1, line "1": an esim_cancel needs a token with the scope `cancel_esim`; this caller has post, cancel. Nothing of this request was accepted.',
+      'shop1/c1, line "1": an esim_cancel needs a token with the scope `cancel_esim`; this caller has post, cancel.',
     ]);
     expect(outbox.store.read.findOrder('shop1', 'c1')).toBeNull();
   });

@@ -54,7 +54,8 @@ ${section(
   'lines',
   'What was asked, and what became of it',
   html`${order.entries.map((entry) => html`${entryCard(entry, sources, context)}${reviewLink(entry, needPerson)}`)}
-${notAccepted(order)}${esimOrders(order)}`,
+${order.esimOrders.map((it) => html`<p>eSIM ${it.iccid}: ${it.operation} of ${orderLink(it.source, it.orderId)}, ${it.state}</p>`)}
+${notAccepted(order)}`,
 )}
 ${section('results', 'Results', deliveryTable(order, document.state, sources, context))}
 ${section('timeline', 'What happened', html`${timelineTable(events.rows, nowMs)}${paging(url, events.next)}`)}
@@ -122,18 +123,6 @@ function nextText({ nextAttemptAt, nextStep, pausedBy }: EntryDetail, nowMs: num
   const step = nextStep === 'send' ? 'ordered at the supplier' : 'looked up at the supplier';
   if (pausedBy.length > 0) return html`${step}, when what holds it up is not paused any more`;
   return html`${step}, due ${timeText(nextAttemptAt, nowMs)}`;
-}
-
-/** What other orders did with its eSIMs. */
-function esimOrders({ esimOrders: rows }: OrderDetail): Html | null {
-  if (rows.length === 0) return null;
-  const cells = rows.map(({ iccid, operation, state, source, orderId, reference }) => [
-    iccid,
-    operation,
-    state,
-    html`${orderLink(source, orderId)} ${reference}`,
-  ]);
-  return table('Other orders for its eSIMs', ['eSIM', 'What', 'State', 'Order'], cells);
 }
 
 export function notAccepted({ source, rejections }: OrderDetail): Html | null {

@@ -4,12 +4,13 @@ import type { CatalogueFacts, Plan, Product } from '../../wholesale/catalogue/ca
 import { budgetedRead, readWhenFree, type CallDeps } from './budgeted-read.ts';
 
 interface CatalogueDeps extends CallDeps {
-  readonly wholesale: Pick<WholesaleClient, 'products' | 'destinations' | 'plans'>;
+  readonly wholesale: Pick<WholesaleClient, 'products' | 'destinations' | 'plans' | 'topups'>;
 }
 
 interface CatalogueQuestion {
   readonly variants: readonly string[];
   readonly plans: readonly string[];
+  readonly iccid?: string | undefined;
   /** When to stop, in ms from now: a big catalogue on a small budget takes long. */
   readonly withinMs: number;
   readonly signal: AbortSignal;
@@ -66,7 +67,17 @@ export async function readCatalogue(
   const productsProblem = await search(deps.wholesale.products(), wanted, (product) => {
     if (wanted.delete(product.variant)) products.push(product);
   });
-  return { products, productsProblem, ...(await readPlans(deps, search, new Set(question.plans))) };
+  const { iccid } = question;
+  if (iccid === undefined)
+    return {
+      products,
+      productsProblem,
+      ...(await readPlans(deps, search, new Set(question.plans))),
+    };
+  const plans: Plan[] = [];
+  const walk = deps.wholesale.topups(iccid);
+  const plansProblem = await search(walk, new Set([iccid]), (plan) => plans.push(plan));
+  return { products, productsProblem, plans, plansProblem };
 }
 
 /**

@@ -186,6 +186,8 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     action: z.literal('read_catalogue'),
     variants: z.array(text(128)).max(10_000),
     plans: z.array(text(128)).max(10_000),
+    /** The eSIM whose top-up plans are wanted, instead of `plans`. */
+    iccid: text(128).optional(),
     withinMs: z.int().min(1).max(600_000),
   }),
   z.strictObject({

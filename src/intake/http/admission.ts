@@ -171,11 +171,7 @@ export function requireSource(caller: Caller, source: string): void {
 }
 
 /** A line as the caller knows it. */
-export const placeOf = ({
-  source,
-  orderId,
-  lineId,
-}: Pick<AcceptableLine, 'source' | 'orderId' | 'lineId'>): string =>
+export const placeOf = ({ source, orderId, lineId }: AcceptableLine): string =>
   `${source}/${orderId}, line "${lineId}"`;
 
 /** Throws HttpProblem when lines cancel eSIMs, and the caller has no token that may. */
@@ -184,7 +180,7 @@ export function requireCancelScope(caller: Caller, lines: readonly AcceptableLin
   if (cancel === undefined || caller.scopes.includes('cancel_esim')) return;
   throw new HttpProblem(
     'scope_not_allowed',
-    `${placeOf(cancel)}: an esim_cancel needs a token with the scope \`cancel_esim\`; this caller has ${caller.scopes.join(', ')}. Nothing of this request was accepted.`,
+    `${placeOf(cancel)}: an esim_cancel needs a token with the scope \`cancel_esim\`; this caller has ${caller.scopes.join(', ')}.`,
   );
 }
 

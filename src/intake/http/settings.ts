@@ -15,10 +15,7 @@ import {
   tokenValue,
 } from '../../core/settings/schema-values.ts';
 
-/**
- * The scopes of a token: post orders, read them with their delivered codes, cancel what is unsent,
- * and cancel delivered eSIMs, which the API refunds.
- */
+/** The scopes of a token: `cancel` is for what is unsent. */
 const tokenScopes = ['post', 'read', 'cancel', 'cancel_esim'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 

@@ -30,8 +30,7 @@ export const foreignEsim = 'esim_of_other_source';
 
 /**
  * Why a source may not order this line; null: it may. An eSIM belongs to the source that bought it,
- * which alone may cancel it. The text is the same for an eSIM of another source and for one that is
- * unknown here: it tells nobody what others bought.
+ * which alone may cancel it. The text tells nobody what others bought.
  * @param isLimited whether an eSIM that is unknown here is refused, too
  */
 export function whyForeign(

@@ -30,10 +30,7 @@ export interface AcceptedOrder {
   readonly lines: readonly { readonly lineId: string; readonly reference: string }[];
 }
 
-export interface ForeignLine
-  extends Pick<AcceptableLine, 'source' | 'orderId' | 'lineId' | 'iccid'> {
-  readonly rule: string;
-}
+export type ForeignLine = AcceptableLine & { readonly rule: string };
 
 /** The differences between an order that was accepted before and the one that was sent now. */
 export interface OrderConflict {
@@ -78,19 +75,17 @@ export function acceptRequest(outbox: Outbox, { lines, nowMs }: WholeRequest): R
   const conflicts = orders.flatMap(({ order, known }) => conflictOf(order, known));
   if (conflicts.length > 0) return { kind: 'conflict', conflicts };
   // Each token is limited to sources.
-  const foreign = orders.flatMap(({ order, known }) =>
-    known.length > 0 ? [] : order.flatMap((line) => foreignLine(outbox.database, line)),
-  );
+  const foreign = orders
+    .flatMap(({ order, known }) => (known.length > 0 ? [] : order))
+    .flatMap((line): readonly ForeignLine[] => {
+      const rule = whyForeign(outbox.database, line, true);
+      return rule === null ? [] : [{ ...line, rule }];
+    });
   if (foreign.length > 0) return { kind: 'foreign', lines: foreign };
   return {
     kind: 'accepted',
     orders: orders.map(({ order, known }) => acceptOrder(outbox, order, known, nowMs)),
   };
-}
-
-function foreignLine(database: Sqlite, line: AcceptableLine): readonly ForeignLine[] {
-  const rule = whyForeign(database, line, true);
-  return rule === null ? [] : [{ ...line, rule }];
 }
 
 function knownLines(

@@ -6,6 +6,7 @@ export const givenPaths = {
   giftCardOrder: '/orders',
   esimOrder: '/esim/orders',
   products: '/products',
+  topups: '/esim/esims/{iccid}/topups',
 } as const;
 
 const placeholder = /\{([^{}]*)\}/g;

@@ -412,10 +412,10 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '297d875c62130ccc528b6c417deabe77');
+INSERT INTO meta VALUES ('database_id', 'ebd29184ae38f12d6078828cf2347b2b');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', '52f514d0f3e59ad141525d19b2712d89ecc54462790bb243607cd6f8020d2da5');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', '66f6490c3fe45c7606cda1e5032bc2c4536f3443b22010fdc15561d4b7f07d26');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
 INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '4eaacc5dc53dc2f8e738ef09c60028b8f6d69157002bdd5603599bcd13bbc348');
@@ -590,6 +590,7 @@ CREATE TRIGGER entries_keep_their_headers BEFORE UPDATE OF request_headers ON en
 WHEN OLD.request_method IS NOT NULL AND NEW.request_headers IS NOT OLD.request_headers
 BEGIN SELECT RAISE(ABORT, 'the request of a reference is never changed'); END;
 CREATE INDEX unit_marks_by_ending ON unit_marks (ending, entry_id) WHERE ending IS NOT NULL;
+CREATE INDEX esims_by_entry ON esims (entry_id);
 CREATE UNIQUE INDEX attempts_open ON attempts (entry_id) WHERE closed_at_ms IS NULL;
 CREATE INDEX attempts_by_time ON attempts (opened_at_ms, purpose);
 CREATE INDEX attempts_by_outcome ON attempts (outcome) WHERE outcome IS NOT NULL;

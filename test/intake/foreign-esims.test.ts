@@ -1,10 +1,11 @@
+import { Webhook } from 'standardwebhooks';
 import { expect, describe, it, onTestFinished } from 'vitest';
 import { stepsOf } from '../support/steps.ts';
 import { answer, close, fulfilled, line, Outbox } from '../support/outbox.ts';
 import { rememberEsim } from '../../src/store/entries/esim-origins.ts';
 import type { WebhookSettings } from '../../src/intake/http/settings.ts';
 import { FolderBench } from './folder/folder-bench.ts';
-import { boundToken, token } from './http/running-intake-config.ts';
+import { boundToken, token, whsec } from './http/running-intake-config.ts';
 import { startIntake } from './http/running-intake.ts';
 
 const iccid = '8944000000000000001';
@@ -80,6 +81,20 @@ describe('a cancel over HTTP', () => {
       'shop1/c1, line "1": an esim_cancel needs a token with the scope `cancel_esim`; this caller has post, cancel.',
     ]);
     expect(outbox.store.read.findOrder('shop1', 'c1')).toBeNull();
+  });
+
+  it('is never accepted by a signature alone', async () => {
+    const { call } = await intakeWithEsim();
+    const body = JSON.stringify(cancelOf('shop1'));
+    const at = new Date();
+    const headers = {
+      'content-type': 'application/json',
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+      'webhook-signature': new Webhook(whsec).sign('msg_1', at, body),
+    };
+    const { status, json } = await call('POST', '/v1/orders', headers, body);
+    expect([status, json.code]).toEqual([403, 'scope_not_allowed']);
   });
 
   it('leaves a top-up by another source as it is: it is bought', async () => {

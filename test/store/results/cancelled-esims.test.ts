@@ -65,6 +65,24 @@ describe('the result of an order whose eSIM was cancelled by another one', () =>
     expect((await dueOf(outbox)).map(({ requestId }) => requestId)).toContain(1);
   });
 
+  it('is not due again once its codes were shredded: the shop would lose those that it has', async () => {
+    const outbox = await withEsims();
+    const old = {
+      beforeMs: 9_000_000_000_000,
+      after: null,
+      limit: 10,
+      nowMs: 9_000,
+      reason: 'old',
+    };
+    expect(await outbox.store.codeRetention.shredNext(old)).toMatchObject({
+      shredded: 1,
+    });
+    await outbox.accept([line({ ...cancel, orderId: 'c1', iccid: iccids[1] })]);
+    await settle(outbox, { ...answer, units: [] });
+    expect((await dueOf(outbox)).map(({ requestId }) => requestId)).toEqual([2]);
+    expect(entryOf(outbox)).toMatchObject({ cancelled_iccids: [iccids[1]] });
+  });
+
   it('is told by an event of its own', async () => {
     const outbox = await withEsims();
     const wants = ['order.settled'] as const;

@@ -161,3 +161,19 @@ describe('a cancel that an operator submits', () => {
     expect(accepted?.status).toBe('accepted');
   });
 });
+
+describe('a cancel of an eSIM that another source gets after it came in', () => {
+  it('is never sent: it needs review', async () => {
+    const outbox = await Outbox.open();
+    onTestFinished(() => outbox.close());
+    await outbox.accept([line(esim)]);
+    const attempt = await outbox.opened({ nowMs: 2000 });
+    const cancel = { operation: 'esim_cancel', variant: null, quantity: null, iccid } as const;
+    await outbox.accept([line({ ...cancel, source: 'shop2', orderId: 'c1' })]);
+    const shown = { ...answer, units: [{ iccid, lpa: 'LPA:1$a.b$c' }] };
+    await stepsOf(outbox.store).closeAttempt(close(attempt, { ...fulfilled, answer: shown }));
+    await expect(outbox.opened({ nowMs: 3000 })).rejects.toThrow('nothing was due');
+    const [entry] = outbox.rows("SELECT state, review_reason FROM outbox WHERE source = 'shop2'");
+    expect(entry).toEqual({ state: 'needs_review', review_reason: rule('shop2').replace(':', '') });
+  });
+});

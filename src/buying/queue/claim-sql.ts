@@ -11,7 +11,7 @@ import {
   lookUpNext,
   recoverEntry,
 } from '../../store/entries/entry-changes.ts';
-import { originOf } from '../../store/entries/esim-origins.ts';
+import { findSource, originOf, whyForeign } from '../../store/entries/esim-origins.ts';
 import { readExposure } from '../../store/entries/open-calls.ts';
 import {
   keyOfOtherAccount,
@@ -212,19 +212,28 @@ const allProven: ProductStates = {
   manyFail: () => false,
 };
 
-/** An entry whose request cannot be rendered is never sent, and must not stop the others. */
+/**
+ * An entry whose request cannot be rendered is never sent, and must not stop the others; nor is the
+ * cancel of an eSIM that another source bought meanwhile.
+ */
 function rendered(
   outbox: Outbox,
   { row, aside }: Chosen,
   claim: AttemptClaim,
 ): Chosen & { request: RenderedRequest | null } {
   if (row === null) return { row, aside, request: null };
+  const refused = (reason: string) => {
+    const step = { step: 'review', reason } as const;
+    return { row: null, aside: [...aside, { row, step }], request: null };
+  };
+  const source = findSource(outbox.database).get(row.line_id) ?? '';
+  const foreign = whyForeign(outbox.database, { ...row, source }, false);
+  if (foreign !== null) return refused(`iccid ${foreign}`);
   try {
     return { row, aside, request: requestOf(outbox, row, claim) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const step = { step: 'review', reason: `its request could not be rendered: ${why}` } as const;
-    return { row: null, aside: [...aside, { row, step }], request: null };
+    return refused(`its request could not be rendered: ${why}`);
   }
 }
 

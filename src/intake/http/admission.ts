@@ -174,7 +174,7 @@ export function requireSource(caller: Caller, source: string): void {
 export const placeOf = ({ source, orderId, lineId }: AcceptableLine): string =>
   `${source}/${orderId}, line "${lineId}"`;
 
-/** Throws HttpProblem when lines cancel eSIMs, and the caller has no token that may. */
+/** Throws HttpProblem when lines cancel eSIMs, and the caller may not. */
 export function requireCancelScope(caller: Caller, lines: readonly AcceptableLine[]): void {
   const cancel = lines.find(({ operation }) => operation === 'esim_cancel');
   if (cancel === undefined || caller.scopes.includes('cancel_esim')) return;

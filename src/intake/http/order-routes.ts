@@ -10,7 +10,6 @@ import type {
   WholeRequest,
 } from '../../store/intake/accept-request.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
-import { assert } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { isOutboxBlocked } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
@@ -90,7 +89,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
     );
     throw conflictProblem(outcome.conflicts);
   }
-  if (outcome.kind === 'foreign') throw foreignProblem(outcome.lines);
+  if (outcome.kind === 'foreign') throw foreignProblem(outcome.line);
   if (outcome.kind === 'failed') throw outcome.error;
   const { orders } = outcome;
   const isNew = orders.some((order) => order.status === 'accepted');
@@ -237,10 +236,8 @@ function conflictProblem(conflicts: readonly OrderConflict[]): HttpProblem {
 }
 
 /** Names what was sent, and never what another source has. */
-function foreignProblem([first, ...others]: readonly ForeignLine[]): HttpProblem {
-  assert(first !== undefined, 'a refused request has a refused line');
-  const more = others.length === 0 ? '' : ` So is it with ${others.length} more lines.`;
-  const detail = `${placeOf(first)}: iccid: ${first.rule}; got ${first.iccid}.${more} Nothing of this request was accepted.`;
+function foreignProblem(line: ForeignLine): HttpProblem {
+  const detail = `${placeOf(line)}: iccid: ${line.rule}; got ${line.iccid}. Nothing of this request was accepted.`;
   return new HttpProblem('esim_of_other_source', detail);
 }
 

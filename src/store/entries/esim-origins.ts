@@ -25,6 +25,10 @@ const findBuyer = columnOf<[iccid: string], string>(
   `SELECT r.source FROM esims s JOIN entries e ON e.id = s.entry_id JOIN lines l ON l.id = e.line_id
    JOIN requests r ON r.id = l.request_id WHERE s.iccid = ?`,
 );
+/** The source of a line. */
+export const findSource = columnOf<[lineId: number], string>(
+  'SELECT r.source FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = ?',
+);
 /** The code of a cancel that its source may not order. */
 export const foreignEsim = 'esim_of_other_source';
 

@@ -17,8 +17,8 @@ export interface WholeRequest {
 export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly orders: readonly AcceptedOrder[] }
   | { readonly kind: 'conflict'; readonly conflicts: readonly OrderConflict[] }
-  /** It would cancel eSIMs of others. */
-  | { readonly kind: 'foreign'; readonly lines: readonly ForeignLine[] }
+  /** The first line that would cancel an eSIM of others. */
+  | { readonly kind: 'foreign'; readonly line: ForeignLine }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 export interface AcceptedOrder {
@@ -75,13 +75,13 @@ export function acceptRequest(outbox: Outbox, { lines, nowMs }: WholeRequest): R
   const conflicts = orders.flatMap(({ order, known }) => conflictOf(order, known));
   if (conflicts.length > 0) return { kind: 'conflict', conflicts };
   // Each token is limited to sources.
-  const foreign = orders
+  const [foreign] = orders
     .flatMap(({ order, known }) => (known.length > 0 ? [] : order))
     .flatMap((line): readonly ForeignLine[] => {
       const rule = whyForeign(outbox.database, line, true);
       return rule === null ? [] : [{ ...line, rule }];
     });
-  if (foreign.length > 0) return { kind: 'foreign', lines: foreign };
+  if (foreign !== undefined) return { kind: 'foreign', line: foreign };
   return {
     kind: 'accepted',
     orders: orders.map(({ order, known }) => acceptOrder(outbox, order, known, nowMs)),

@@ -1,6 +1,5 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { productOf } from '../../core/order/purchase.ts';
-import { assert } from '../../core/order-sync-error.ts';
 import { referenceFor } from '../../core/order/reference.ts';
 import { indexLine } from '../search/record-words.ts';
 import { statementOf } from '../sqlite/database.ts';
@@ -8,7 +7,6 @@ import { countNewEntry } from '../sqlite/entry-counts.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { purchaseColumns } from '../sqlite/rows.ts';
 import { writeMark } from '../sqlite/steady-time.ts';
-import { whyForeign } from '../entries/esim-origins.ts';
 import { laneOf } from '../entries/lanes.ts';
 import { correctRejections, type Arrival } from './rejections.ts';
 import { countReceived, requestOf, type Request } from './requests.ts';
@@ -37,7 +35,6 @@ export function insertLine(
   // For a new order this was asked already.
   if (!isNew) requireSpace();
   const { source, orderId, lineId, notAfterMs, rules = {} } = line;
-  assert(whyForeign(database, line, false) === null, `${source} bought the eSIM that it cancels`);
   const reference = referenceFor(namespace, { source, orderId, lineId, generation: 0, part: 0 });
   // One by one, in the order of the columns: to map the names costs 5 % of all that accepting a
   // line costs.

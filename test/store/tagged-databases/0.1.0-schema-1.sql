@@ -412,7 +412,7 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'ebd29184ae38f12d6078828cf2347b2b');
+INSERT INTO meta VALUES ('database_id', '7780d132ac443d438d676fd13e7d9c10');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('schema:0001_outbox.sql', '66f6490c3fe45c7606cda1e5032bc2c4536f3443b22010fdc15561d4b7f07d26');

@@ -1,4 +1,5 @@
 import { clientActionFor } from '../core/answers/wholesale-errors.ts';
+import { samePurchase } from '../core/operator/operator-decision.ts';
 import { isMaybeBought } from '../core/entry/may-be-bought.ts';
 import type { AttemptDetail, EntryDetail } from '../store/read/order-detail.ts';
 import type { TimelineEvent } from '../store/read/timeline.ts';
@@ -6,12 +7,20 @@ import type { TimelineEvent } from '../store/read/timeline.ts';
 // What the pages and the command line say of an entry and its calls, in the same words.
 
 export function stateText(entry: EntryDetail): string {
-  const { state, outcomeUnknown, unitsMissing } = entry;
+  const { state, outcomeUnknown, unitsMissing, errorCode } = entry;
   if (unitsMissing > 0)
     return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
   if (outcomeUnknown) return `${state} (an attempt may have been processed)`;
-  if (state === 'unknown') return 'refused, being confirmed';
+  // Looked up before it ends: `rejected`, `expired` or `cancelled`.
+  if (state === 'unknown') return `${endOf(errorCode)}, being confirmed`;
   return isMaybeBought(entry) ? `${state} (may have been bought)` : state;
+}
+
+function endOf(errorCode: string | null): string {
+  if (errorCode === null) return 'too late';
+  return ['taken_back', 'cancelled_by_person', samePurchase].includes(errorCode)
+    ? 'cancelled'
+    : 'refused';
 }
 
 /**

@@ -344,7 +344,7 @@ export class Attempt {
       currency: settlement.answer?.currency,
     };
     const isConfirming = error?.buffered === true && !settlement.outcomeUnknown;
-    const text = `${entry.operation} ${isConfirming ? 'refused, being confirmed' : state}`;
+    const text = `${entry.operation} ${isConfirming ? `${entry.isEnding ? 'cancelled' : 'refused'}, being confirmed` : state}`;
     if (state === 'needs_review') logger.error({ ...line, reason: reviewReason }, 'needs review');
     else if (outcome.breach !== null)
       logger.warn({ ...line, breach: outcome.breach }, 'the API broke its contract');

@@ -175,7 +175,7 @@ function errorOf(row: LineEntryRow): ResultEntry['error'] {
     action: inReview.includes(row.state)
       ? 'Do not order it again: a person is looking at it.'
       : row.state === 'unknown'
-        ? `Do not order it again: ${row.outcome_unknown === 1 ? 'it may have been bought' : 'its refusal is being confirmed'}.`
+        ? `Do not order it again: ${row.outcome_unknown === 1 ? 'it may have been bought' : 'that it was not bought is being confirmed'}.`
         : clientActionFor(code),
   };
 }

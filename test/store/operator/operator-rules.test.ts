@@ -1,3 +1,4 @@
+import { stateText } from '../../../src/admin/entry-text.ts';
 import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EntryActionName } from '../../../src/core/entry/states.ts';
@@ -433,5 +434,25 @@ describe('an eSIM', () => {
       await act(box, { action: 'retry' }, { reference: cancel.entry.reference });
       expect(entries(box)[1]).toMatchObject({ state: 'unknown', next_step: step });
     }
+  });
+});
+
+describe('an entry that is looked up before it ends', () => {
+  const told = (box: Outbox): string => {
+    const [entry] = box.store.read.showOrder('shop1', '1001')?.entries ?? [];
+    if (entry === undefined) throw new Error('the order is known');
+    return stateText(entry);
+  };
+
+  it('says how it ends', async () => {
+    const cancelled = await standingIn('waiting');
+    await act(cancelled, { action: 'cancel' });
+    expect(told(cancelled)).toBe('cancelled, being confirmed');
+    const late = await Outbox.open();
+    onTestFinished(() => late.close());
+    await late.accept([line({ notAfterMs: 520_000 })]);
+    await settle(late, outOfStock);
+    await stepsOf(late.store).expireOverdue(520_000, 5);
+    expect(told(late)).toBe('too late, being confirmed');
   });
 });

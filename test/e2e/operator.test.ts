@@ -318,6 +318,9 @@ describe('the attention list of a running worker', () => {
     timeout: 60_000,
   }, async () => {
     const worker = await running();
+    // Until a lookup has found an order, a rejection needs review.
+    installation.drop('first.json', JSON.stringify(order('8')));
+    await worker.line(({ msg }) => msg.startsWith('lookups work'));
     installation.drop(
       'refused.json',
       JSON.stringify({ ...order('9'), lines: [{ ...order('9').lines[0], variant: 'nope' }] }),

@@ -30,6 +30,8 @@ export async function requireSpaceToStart({ dataDir }: Pick<Config, 'dataDir'>):
 /** The cause of a failed start when it may succeed later; null: it has another cause. */
 export function blockOf(error: unknown): Error | null {
   if (error instanceof AggregateError) return blockOf(error.errors[0]);
+  // Another worker: it has been waited for.
+  if (hasCode(error, 'DATABASE_LOCKED')) return null;
   if (isOutboxBlocked(error) || isOutOfSpace(error)) return error;
   return error instanceof Error && error.cause !== undefined ? blockOf(error.cause) : null;
 }

@@ -166,7 +166,7 @@ describe('a disk of 40 MB', () => {
     const worker = world.installation.start();
     await worker.line(({ msg }) => msg.startsWith('the disk is full, so the worker cannot start'));
     expect(await worker.end('SIGTERM')).toBe(5);
-    expect(worker.stderr).toMatch(/disk of .* is full/);
+    expect(worker.stderr).toMatch(/the disk is full: .* bytes are free on the disk of/);
     expect(worker.stderr).not.toContain('defect');
   });
 });

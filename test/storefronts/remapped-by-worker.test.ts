@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Installation } from '../support/worker-process.ts';
+import { order, type Installation } from '../support/worker-process.ts';
 import { minutesAgo, wooBody } from './read-back/running-read-back.ts';
 import { boughtBy, commandLine, deliver, installationFor } from './read-back/shop-worker.ts';
 import { StubWooCommerce } from './read-back/stub-shop.ts';
@@ -24,16 +24,19 @@ async function shopWithWrongMap() {
   );
   const worker = installation.start();
   await worker.started();
+  // Until a lookup has found an order, a rejection needs review.
+  installation.drop('first.json', order(1));
+  await worker.line(({ msg }) => msg.startsWith('lookups work'));
   const line_items = [
     { id: '315', sku: 'STEAM-20', quantity: 2, meta_data: [] },
     { id: '316', sku: 'NEW', quantity: 1, meta_data: [] },
   ];
-  const order = stub.put({
+  const placed = stub.put({
     id: '727',
     modifiedMs: minutesAgo(1),
     body: wooBody('315', { line_items }),
   });
-  expect(await deliver(worker, stub.shown(order))).toMatchObject({
+  expect(await deliver(worker, stub.shown(placed))).toMatchObject({
     result: 'paid',
     accepted: 1,
     flagged: 1,
@@ -69,6 +72,7 @@ const products = (installation: Installation) =>
 
 const bought = [
   { variant: 'steam-usd-20', quantity: 2, state: 'fulfilled' },
+  { variant: 'steam-usd-5', quantity: 1, state: 'fulfilled' },
   { variant: 'steam-usd-50', quantity: 1, state: 'fulfilled' },
 ];
 
@@ -82,7 +86,7 @@ it('a worker buys what a corrected map has now, and an operator orders what it s
     expect((await commandLine(installation, ...asked, '--confirm', id)).code).toBe(0);
   }
   await attention(installation, []);
-  while (boughtBy(installation) < 2) await new Promise((resolve) => void setTimeout(resolve, 50));
+  while (boughtBy(installation) < 3) await new Promise((resolve) => void setTimeout(resolve, 50));
   expect(await worker.end('SIGTERM')).toBe(0);
-  expect([products(installation), boughtBy(installation)]).toEqual([bought, 2]);
+  expect([products(installation), boughtBy(installation)]).toEqual([bought, 3]);
 });

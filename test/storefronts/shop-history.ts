@@ -186,7 +186,10 @@ class History {
     if (this.#forPerson.has(reference))
       this.problems.push(`${lineId} is sent, although a person holds it`);
     if (end === 'bought') this.#countBought(lineId);
-    await stepsOf(store).closeAttempt(close(attempt, settlements[end], { nowMs }));
+    const closed = close(attempt, settlements[end], { nowMs });
+    // A refusal counts as one that a lookup has confirmed.
+    const outcome = { ...closed.outcome, sent: end !== 'refused' };
+    await stepsOf(store).closeAttempt({ ...closed, outcome });
     return true;
   }
 
@@ -199,7 +202,14 @@ class History {
     if (attempt === null) return false;
     const lineId = this.#lineOf(attempt);
     if (isFound) this.#countBought(lineId);
-    const settlement = isFound ? settlements.bought : settlements.refused;
+    // One that was cancelled ends as that, or needs review.
+    const { isEnding } = attempt.entry;
+    const found = {
+      ...settlements.bought,
+      ...(isEnding ? { state: 'needs_review' as const } : {}),
+    };
+    const absent = { ...settlements.refused, ...(isEnding ? { state: 'cancelled' as const } : {}) };
+    const settlement = isFound ? found : absent;
     await stepsOf(outbox.store).closeAttempt(close(attempt, settlement, { nowMs }));
     return true;
   }

@@ -33,7 +33,7 @@ function maskedText(text: string): string {
 /** Groups as codes are printed, else a word. */
 const words = /[\p{Lu}\p{N}]{3,6}(?: [\p{Lu}\p{N}]{3,6}){2,}|[\p{L}\p{N}][\p{L}\p{M}\p{N}_-]*/gu;
 const plainWord =
-  /^(?:\p{N}{1,4}[a-z]{0,2}|[\p{Lu}_-]{1,6}|(?=.*[\p{Ll}\p{Lo}])[\p{L}\p{M}_-]{1,39}\p{N}{0,2})$/u;
+  /^(?:\p{N}{1,4}[a-z]{0,2}|[\p{Lu}_-]{1,6}|\p{Lu}{1,14}(?:_\p{Lu}{1,14})+|(?=.*[\p{Ll}\p{Lo}])[\p{L}\p{M}_-]{1,39}\p{N}{0,2})$/u;
 
 /** A text of an answer that people read, such as the message of an error, without what may be a code. */
 export const maskedWords = (text: string): string =>

@@ -204,7 +204,7 @@ describe('an API that the specification allows', () => {
       rows().filter(({ state }) => !['needs_review', 'pending', 'sending'].includes(state)),
     ).toEqual([]);
     const refused = rows().filter(({ state }) => state === 'needs_review');
-    expect(new Set(refused.map(({ told }) => told))).toEqual(new Set(['refused: invalid_request']));
+    expect(refused.filter(({ told }) => !told.includes('refused: invalid_request'))).toEqual([]);
     expect(server.orders).toEqual([]);
   });
 

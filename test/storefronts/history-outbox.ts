@@ -60,8 +60,9 @@ export class HistoryOutbox {
     if (handler === null) throw new Error('the shop is configured');
     this.handler = handler;
     this.#reader = new SqliteDatabase(outbox.path, { readonly: true });
+    // One that is looked up before it ends as cancelled counts as that.
     this.#entries = this.#reader.prepare<[string], EntryNow>(
-      `SELECT e.reference, l.line_id AS lineId, e.state, e.held_by AS heldBy FROM entries e JOIN lines l ON l.id = e.line_id
+      `SELECT e.reference, l.line_id AS lineId, iif(e.error_buffered = 2, 'cancelled', e.state) AS state, e.held_by AS heldBy FROM entries e JOIN lines l ON l.id = e.line_id
        JOIN requests r ON r.id = l.request_id WHERE r.source = 'woo' AND r.order_id = ? ORDER BY e.id`,
     );
     this.#isOpen = this.#reader.prepare<[]>(

@@ -296,7 +296,7 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
     ours &&
     cancelShownBy(world.plan, world.api.ledger, iccid) !== null &&
     world.wire.foundBefore('esim', seen.lastMs);
-  if (seen.refusedAsDone && !isShown) return;
+  if (seen.refused && !isShown) return;
   if (seen.refused && world.wire.mostAbsences(esim?.orderReference ?? '') >= 3) return;
   if (
     looksUpFirst(world) &&

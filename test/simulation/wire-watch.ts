@@ -13,8 +13,6 @@ export interface SeenOfCall {
   undecidable: boolean;
   /** The API refused this order itself. */
   refused: boolean;
-  /** The API refused this cancel as it refuses the second copy of one. */
-  refusedAsDone: boolean;
   /** The answer showed other goods, and no lookup has shown since what was ordered. */
   otherGoods: boolean;
   /** When its first call was sent; null: never. */
@@ -116,7 +114,6 @@ export class WireWatch implements WireObserver {
       outcomeUnknown: false,
       undecidable: false,
       refused: false,
-      refusedAsDone: false,
       otherGoods: false,
       leftAtMs: null,
       lastLeftAtMs: null,
@@ -208,7 +205,6 @@ export class WireWatch implements WireObserver {
     if (isOrder(end)) this.#bought.add(subject);
     const aboutAll = code !== null && (accountWide.has(code) || keyWide.has(code));
     if (code !== null && !aboutAll && end.http !== 429) seen.refused = true;
-    if (code === 'not_cancellable' || code === 'order_refused') seen.refusedAsDone = true;
     const understood = end.kind === 'answer' && (code !== null || end.http === 429 || isOrder(end));
     if (!understood && (end.kind === 'answer' || end.sent)) seen.outcomeUnknown = true;
     if (end.kind === 'answer' && end.http >= 500 && code !== null && code !== 'api_disabled')

@@ -138,15 +138,12 @@ function reject(input: DecisionInput, base: Settlement): Settlement {
   return { ...base, ...outcomeKnown, ...endOf(facts, base), replacements };
 }
 
-/** Refusals that an earlier copy of a cancel explains: something in between may repeat a call. */
-const refusedOnceDone: ReadonlySet<OutcomeRow> = new Set(['not_cancellable', 'order_refused']);
-
 /** A refusal ends an entry. A cancel may be done, unless its order shows the eSIM in use. */
 function endOf(
   { operation, isEsimUsed }: EntryFacts,
   { row, error }: Settlement,
 ): Pick<Settlement, 'state' | 'reviewReason'> {
-  if (operation !== 'esim_cancel' || isEsimUsed === true || !refusedOnceDone.has(row))
+  if (operation !== 'esim_cancel' || isEsimUsed === true)
     return { state: 'rejected', reviewReason: null };
   const why = `the cancel was refused (${error?.message ?? row}), and no order shows whether an earlier copy of the call has cancelled the eSIM`;
   return { state: 'needs_review', reviewReason: why };

@@ -264,7 +264,7 @@ describe('the decision about a submission', () => {
       reviewReason: expect.stringContaining('whether an earlier copy of the call'),
     });
     expect(refused(cancel, 'order_refused').state).toBe('needs_review');
-    expect(refused(cancel, 'not_found').state).toBe('rejected');
+    expect(refused(cancel, 'not_found').state).toBe('needs_review');
   });
 
   it('flags an entry for review when its outcome is still unknown at the reference expiry', () => {

@@ -62,7 +62,7 @@ export class HistoryOutbox {
     this.#reader = new SqliteDatabase(outbox.path, { readonly: true });
     // One that is looked up before it ends as cancelled counts as that.
     this.#entries = this.#reader.prepare<[string], EntryNow>(
-      `SELECT e.reference, l.line_id AS lineId, iif(e.error_buffered = 2, 'cancelled', e.state) AS state, e.held_by AS heldBy FROM entries e JOIN lines l ON l.id = e.line_id
+      `SELECT e.reference, l.line_id AS lineId, iif(e.error_buffered = 2 AND e.state <> 'needs_review', 'cancelled', e.state) AS state, e.held_by AS heldBy FROM entries e JOIN lines l ON l.id = e.line_id
        JOIN requests r ON r.id = l.request_id WHERE r.source = 'woo' AND r.order_id = ? ORDER BY e.id`,
     );
     this.#isOpen = this.#reader.prepare<[]>(

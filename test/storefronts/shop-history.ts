@@ -283,8 +283,9 @@ class History {
     const isGone = this.#newest.every(
       ({ status, isDeleted }) => isDeleted || /^(cancelled|trash)$/.test(status),
     );
+    // An entry that is found after it was cancelled asks an operator itself.
     for (const lineId of isGone ? this.#bought.keys() : [])
-      if (!isFlagged(lineId))
+      if (!isFlagged(lineId) && !states(lineId).includes('needs_review'))
         this.problems.push(
           `${lineId} was bought, the order is gone, and nobody is asked to look at it`,
         );

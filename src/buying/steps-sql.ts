@@ -137,7 +137,7 @@ export class BuyingSteps extends OutboxSteps {
       for (const row of overdue) {
         // An entry that a lost outbox may have bought in time must not be reported as expired.
         if (lostOutboxMayHaveSent(database, row)) {
-          if (allowed > 0) recoverEntry(database, row, nowMs);
+          if (allowed > 0) recoverEntry(database, row, true, nowMs);
           allowed -= 1;
         } else {
           if (row.outcome_row === 'not_cancellable') flagForReview(outbox, row, lateCancel, nowMs);

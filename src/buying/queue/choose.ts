@@ -24,8 +24,8 @@ export type Step =
   | { readonly step: 'skip' }
   /** The state of its order in the shop, or an operator, must change first. */
   | { readonly step: 'hold'; readonly why: string }
-  /** An outbox that was lost may have sent it: its outcome is unknown from now on. */
-  | { readonly step: 'recover' }
+  /** Its outcome is unknown from now on: an outbox that was lost may have sent it, or see `askFirst`. */
+  | { readonly step: 'recover'; readonly isAfterLoss: boolean }
   /** Its order is read from the shop again before it is bought. */
   | { readonly step: 'recheck'; readonly source: string; readonly orderId: string }
   | { readonly step: 'lookup' }
@@ -95,6 +95,12 @@ export interface NewFacts extends Pick<Purchase, 'operation'> {
   readonly heldByShop: string | null;
   readonly lostOutboxMayHaveSent: boolean;
   /**
+   * Its last call may have bought it, whatever was answered: something in between may have repeated
+   * the call. A key that may be of another account, or a reference that is too old, would buy it a
+   * second time.
+   */
+  readonly askFirst: boolean;
+  /**
    * Its order in the shop as it is known; null: it came in another way, or an operator has decided
    * without the shop.
    */
@@ -106,12 +112,13 @@ export interface NewFacts extends Pick<Purchase, 'operation'> {
 }
 
 export function judgeNew(
-  { operation, heldByShop, lostOutboxMayHaveSent, shopOrder }: NewFacts,
+  { operation, heldByShop, lostOutboxMayHaveSent, askFirst, shopOrder }: NewFacts,
   { maxAgeMs }: Pick<LaneRules, 'maxAgeMs'>,
   nowMs: number,
 ): Step {
   if (heldByShop !== null) return { step: 'hold', why: heldByShop };
-  if (lostOutboxMayHaveSent) return { step: 'recover' };
+  if (lostOutboxMayHaveSent || askFirst)
+    return { step: 'recover', isAfterLoss: lostOutboxMayHaveSent };
   // A cancel returns money: it buys nothing.
   const mostMs =
     shopOrder === null || operation === 'esim_cancel' ? null : maxAgeMs(shopOrder.source);

@@ -155,8 +155,7 @@ export function openAttempt(outbox: Outbox, queue: Queue, claim: AttemptClaim): 
     return row === null ? null : claimEntry(outbox, row, request, claiming);
   });
   if (aside.length > 0) claim.onSetAside?.(aside);
-  // What a lost outbox may have sent is looked up, or sent again, at once: it counts as an unknown
-  // outcome now.
+  // What is looked up first, or sent again, counts as an unknown outcome now.
   const isRecovering = aside.some(({ step }) => step.step === 'recover');
   return attempt === null && isRecovering ? openAttempt(outbox, queue, claim) : attempt;
 }
@@ -197,7 +196,7 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
     const except = aside.map(({ row }) => row.id);
     const row = queue.toSend({ steadyMs, latestMs, except }, rules);
     if (row === null) break;
-    const step = judgeNew(newFactsOf(database, row), rules, nowMs);
+    const step = judgeNew(newFactsOf(database, row, claiming), rules, nowMs);
     if (step.step === 'send') return { row, aside };
     if (step.step !== 'skip') aside.push({ row, step });
     // The outcome of one more is unknown now: the next claim counts it.
@@ -258,7 +257,7 @@ function setAside(
     case 'hold':
       return holdEntry(outbox, row, { why: step.why, by: 'shop' }, nowMs);
     case 'recover':
-      return recoverEntry(outbox.database, row, nowMs);
+      return recoverEntry(outbox.database, row, step.isAfterLoss, nowMs);
     case 'recheck':
       return delayForRecheck(outbox.database, row, step, { nowMs, steadyMs });
     case 'lookup':

@@ -1,3 +1,4 @@
+import { outcomeRowFrom } from '../../core/answers/outcome.ts';
 import { scopesOf, keyScope } from '../../core/order/scope.ts';
 import type { Family } from '../../core/order/purchase.ts';
 import { lostOutboxMayHaveSent } from '../../store/entries/after-loss.ts';
@@ -9,6 +10,7 @@ import { whyHeldByShop } from '../../store/entries/shop-holds.ts';
 import { columnOf, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import { OutboxSteps } from '../../store/sqlite/outbox.ts';
 import { isEnding, rulesFrom, type EntryRow } from '../../store/sqlite/rows.ts';
+import { decisionTable } from '../decision/decision-table.ts';
 import { otherSender, otherSenderOf } from '../proofs/account-keys-sql.ts';
 import {
   mayClaim,
@@ -17,6 +19,7 @@ import {
   type Candidates,
   type LaneRules,
   type NewFacts,
+  type ResendRules,
   type UnknownFacts,
 } from './choose.ts';
 
@@ -265,13 +268,34 @@ export class Queue extends OutboxSteps {
   }
 }
 
-export function newFactsOf(database: Sqlite, row: EntryRow): NewFacts {
+export function newFactsOf(
+  database: Sqlite,
+  row: EntryRow,
+  {
+    fingerprint,
+    claim: { steadyMs, resend },
+  }: {
+    fingerprint: string | null;
+    claim: { steadyMs: number; resend: Pick<ResendRules, 'referenceExpiryMs'> };
+  },
+): NewFacts {
+  const sinceMs = steadyMs - (row.first_sent_steady ?? steadyMs);
+  const isTooOld = sinceMs >= resend.referenceExpiryMs;
   return {
     operation: row.operation,
+    askFirst:
+      mayBeBoughtTwice(row) && (isTooOld || otherSenderOf(database, row.id, fingerprint) !== null),
     heldByShop: whyHeldByShop(database, row),
     lostOutboxMayHaveSent: lostOutboxMayHaveSent(database, row),
     shopOrder: findShopOrder(database, row),
   };
+}
+
+/** A denied call says that its key buys nothing, and a repeated cancel costs nothing. */
+function mayBeBoughtTwice({ operation, sent_since_lookup, outcome_row }: EntryRow): boolean {
+  const row = outcomeRowFrom(outcome_row);
+  const isDenied = row !== null && decisionTable[row].clean.pause !== undefined;
+  return operation !== 'esim_cancel' && sent_since_lookup === 1 && !isDenied;
 }
 
 /** @param fingerprint that of the key with which it would be sent */

@@ -74,8 +74,8 @@ const updateNextStep = updateOf(
   `UPDATE entries SET next_step = 'lookup', due_steady = 0, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
 );
 const updateRecovered = updateOf(
-  `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', asked_after_loss = 0, absences = 0, due_steady = 0,
-     updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
+  `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', absences = 0, due_steady = 0,
+     asked_after_loss = iif(:isAfterLoss, 0, asked_after_loss), updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
 );
 /**
  * After a loss, a refusal that only a lookup was to confirm says nothing: its entry waits, as if it
@@ -235,11 +235,16 @@ export function lookUpNext(database: Sqlite, row: EntryRow, nowMs: number): void
 }
 
 /**
- * Begins the recovery of an entry that an outbox which was lost may have sent: its outcome is
- * unknown.
+ * The outcome of an entry is unknown from now on: an outbox that was lost may have sent it, or a
+ * copy of its last call may have bought it.
  */
-export function recoverEntry(database: Sqlite, row: EntryRow, nowMs: number): void {
-  change(database, row, 'unknown', updateRecovered, { nowMs });
+export function recoverEntry(
+  database: Sqlite,
+  row: EntryRow,
+  isAfterLoss: boolean,
+  nowMs: number,
+): void {
+  change(database, row, 'unknown', updateRecovered, { isAfterLoss: isAfterLoss ? 1 : 0, nowMs });
 }
 
 /** A rejected entry is tried again in place of the one that replaced it. */

@@ -1,6 +1,7 @@
 import { stepsOf } from '../../support/steps.ts';
 import { onTestFinished } from 'vitest';
 import { describe, expect, it } from 'vitest';
+import type { Settlement } from '../../../src/buying/decision/settlement.ts';
 import type { AttemptClaim } from '../../../src/buying/queue/claim-sql.ts';
 import { act, entries } from '../../support/operator.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
@@ -54,6 +55,52 @@ describe('a claim of an entry of unknown outcome', () => {
     });
     await act(box, { action: 'retry' }, { nowMs: 5000 });
     expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup' });
+  });
+});
+
+describe('a claim of an entry that waits, of which a copy of the last call may have bought', () => {
+  const main = { keyName: 'main', keyValue: 'value-main' };
+  const spare = { keyName: 'spare', keyValue: 'value-spare' };
+
+  /** The key `main` sent it, and got this answer. No order was delivered yet. */
+  async function answered(row: Settlement['row']): Promise<Outbox> {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    const keys = [main, spare].map(({ keyName, keyValue }) => ({ name: keyName, value: keyValue }));
+    await box.store.adoptKeys({ keys, nowMs: 1000, whileRunning: false });
+    await box.accept([line()]);
+    const waits = {
+      ...nothing,
+      row,
+      state: 'waiting',
+      nextStep: 'send',
+      outcomeUnknown: false,
+      inFlightWindowEndMs: null,
+    } as const;
+    await stepsOf(box.store).closeAttempt(close(await box.opened(main), waits));
+    return box;
+  }
+
+  it('does not send it with a key that may be of another account', async () => {
+    const box = await answered('rate_limited');
+    const claim = box.claim({ nowMs: 4000, ...spare, ...judging(true) });
+    expect(await stepsOf(box.store).openAttempt(claim)).toBeNull();
+    expect(entries(box)[0]).toMatchObject({ state: 'unknown', outcome_unknown: 1 });
+    const again = await box.opened({ nowMs: 4000, ...main, ...judging(true) });
+    expect(again.purpose).toBe('submit');
+  });
+
+  it('looks it up when its reference has expired', async () => {
+    const box = await answered('rate_limited');
+    const nowMs = 2000 + referenceExpiryMs;
+    const claim = box.claim({ nowMs, ...main, ...judging(true) });
+    expect(await stepsOf(box.store).openAttempt(claim)).toBeNull();
+    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup' });
+  });
+
+  it('sends it with the other key when its own was denied', async () => {
+    const box = await answered('invalid_key');
+    expect((await box.opened({ nowMs: 4000, ...spare, ...judging(true) })).purpose).toBe('submit');
   });
 });
 

@@ -10,6 +10,7 @@ import {
 import { deliversUnits, type ReferencedPurchase } from '../order/purchase.ts';
 import { judgeResend } from '../entry/resend.ts';
 import type { OperatorCommand } from './operator-command.ts';
+import { missingUnits } from '../answers/units.ts';
 import { unitsByPerson } from './units-by-person.ts';
 
 type WithoutFrame<Command> = Command extends unknown
@@ -256,9 +257,12 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
       'give --order-number from the list of the supplier, or --note with what you know',
     );
   }
-  // All that were ordered take the place of what answers showed: nothing of it was delivered yet.
-  const isWhole = facts.state === 'needs_review' && order.units?.length === ordered;
-  const before = isWhole ? { ...facts, units: [] } : facts;
+  // All that were ordered take the place of what answers showed: nothing of it was delivered yet. If
+  // the operator knows none although all were shown, the order was in progress: those may be none.
+  const isWhole = order.units?.length === ordered;
+  const areNone = order.units?.length === 0 && missingUnits(facts, facts.units) === 0;
+  const isOther = facts.state === 'needs_review' && (isWhole || areNone);
+  const before = isOther ? { ...facts, units: [] } : facts;
   const entered = unitsByPerson(before, order.as, order.units);
   if (!entered.ok) return entered;
   return accept({ ...resolved(facts, order), units: entered.units, error: null });

@@ -153,6 +153,18 @@ describe('an entry that a person resolves', () => {
     expect(resultSchema.parse(due?.document)).toEqual(due?.document);
   });
 
+  it('as bought without its units delivers nothing that an order in progress showed', async () => {
+    const box = await standingIn('pending');
+    const shown = { ...answer, status: 'processing', units: [{ code: 'NOT-YET-1' }] };
+    await settle(box, { ...nothing, row: 'accepted', answer: shown, state: 'needs_review' });
+    await act(box, { ...bought, orderNumber: answer.orderNumber, units: [] });
+    const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
+    expect(due?.document.lines[0]?.entries[0]).toMatchObject({
+      state: 'needs_manual_delivery',
+      units: [],
+    });
+  });
+
   it('as bought gets its missing units later, and nothing else of it changes', async () => {
     const box = await standingIn('fulfilled, units missing');
     const standing = () =>

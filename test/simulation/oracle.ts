@@ -291,9 +291,12 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   if (seen.leftAtMs !== null && line.notAfterMs !== null) return;
   // A refused cancel is confirmed by the order of its eSIM. That order exists: three absences of it
   // prove nothing.
-  // Where a lookup shows that it is cancelled, the worker settles it.
+  // Where a lookup shows that it is cancelled, the worker settles it. After an unnoticed loss it does
+  // not know the order: sent again, that is answered as refunded, without its eSIM.
+  const isOriginLost = world.wire.outboxLost && !world.plan.looksUpFirst;
   const isShown =
     ours &&
+    !isOriginLost &&
     cancelShownBy(world.plan, world.api.ledger, iccid) !== null &&
     world.wire.foundBefore('esim', seen.lastMs);
   if (seen.refused && !isShown) return;
@@ -334,7 +337,7 @@ function mayBeReviewed(
   if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
   // What was sent does not end as unbought without a lookup.
   const wasSent = seen.leftAtMs !== null;
-  const mayEnd = seen.refused || line.notAfterMs !== null;
+  const mayEnd = seen.refused || line.notAfterMs !== null || world.takenBackLate.has(reference);
   if (wasSent && mayEnd && !readings.lookup) return true;
   // After a loss the outcome of every entry is unknown.
   if (looksUpFirst(world) && !readings.lookup && wasSenderDenied(world, seen)) return true;
@@ -344,8 +347,7 @@ function mayBeReviewed(
     world.plan.account.authorizations.length > 1 && world.wire.isKeyInQuestion;
   const isAtOtherAccount =
     order === undefined && (isKeyInQuestion || mayBeAtOtherAccount(world, seen));
-  const mattersWhenAbsent =
-    seen.refused || line.notAfterMs !== null || isAtOtherAccount || wasSenderDenied(world, seen);
+  const mattersWhenAbsent = mayEnd || isAtOtherAccount || wasSenderDenied(world, seen);
   if (
     (seen.outcomeUnknown || (wasSent && mayEnd)) &&
     mattersWhenAbsent &&

@@ -58,6 +58,8 @@ export interface SimIntakeOptions {
   readonly onAcknowledged: (line: AcceptableLine, reference: string) => void;
   /** The sender took this back before it was sent to the API. */
   readonly onTakenBack: (reference: string) => void;
+  /** Its shop took an entry back, and it needs review: a call of it may have bought it. */
+  readonly onTakenBackLate: (reference: string) => void;
   readonly isSold: (reference: string) => boolean;
   /** The operator has acted on it. */
   readonly isTouched: (reference: string) => boolean;
@@ -137,6 +139,7 @@ export class SimIntake {
         this.oracle.takenBack(reference);
         options.onTakenBack(reference);
       },
+      onTakenBackLate: options.onTakenBackLate,
       isSold: options.isSold,
       isTouched: options.isTouched,
     };

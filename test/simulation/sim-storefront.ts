@@ -564,8 +564,10 @@ export class SimStorefront {
         const paid = states.some(({ status }) => status === 'paid');
         if (!paid) violate('I26', `${lineName(line)} is in the outbox, and was never paid`);
         const isTakenBack = states.some((state) => leftOf(line, state) === 0);
-        for (const { reference, state } of stored.entries(line))
-          if (isTakenBack && state === 'cancelled') this.#options.onTakenBack(reference);
+        for (const { reference, state } of isTakenBack ? stored.entries(line) : []) {
+          if (state === 'cancelled') this.#options.onTakenBack(reference);
+          if (state === 'needs_review') this.#options.onTakenBackLate(reference);
+        }
         onAcknowledged({ ...line, quantity: found.quantity }, found.reference);
       }
     }

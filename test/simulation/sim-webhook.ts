@@ -51,6 +51,7 @@ export interface SenderOptions {
   readonly onAcknowledged: (line: AcceptableLine, reference: string) => void;
   /** The sender took this back before it was sent to the API. */
   readonly onTakenBack: (reference: string) => void;
+  readonly onTakenBackLate: (reference: string) => void;
   readonly isSold: (reference: string) => boolean;
   /** The operator has acted on it. */
   readonly isTouched: (reference: string) => boolean;
@@ -204,12 +205,13 @@ export class SimWebhook {
 
   /** What is cancelled at the end was taken back, although the answer may have been lost. */
   tellTakenBack(): void {
-    const { stored, onTakenBack } = this.#options;
+    const { stored, onTakenBack, onTakenBackLate } = this.#options;
     for (const { lines, cancelAtMs } of this.#plan) {
       if (cancelAtMs === null) continue;
       for (const { line } of lines)
         for (const { reference, state } of stored.entries(line))
           if (state === 'cancelled') onTakenBack(reference);
+          else if (state === 'needs_review') onTakenBackLate(reference);
     }
   }
 

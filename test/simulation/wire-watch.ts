@@ -89,6 +89,9 @@ export class WireWatch implements WireObserver {
   readonly #bought = new Set<string>();
   /** When a key was last denied, also if it was let in since. */
   readonly #keyDenials = new Map<string, number>();
+  /** When an order of a product was denied last, and when any order was accepted last. */
+  readonly #deniedProducts = new Map<string, number>();
+  #acceptedMs = 0;
   readonly #nowMs: () => number;
   readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #beforeLeaving: (wire: WireCall, subject: string) => void;
@@ -188,13 +191,15 @@ export class WireWatch implements WireObserver {
             : null;
     if (denies !== null && denies === call.authorization)
       this.#keyDenials.set(denies, this.#nowMs());
-    if (denies !== null)
+    if (denies !== null && !this.#isDeniedAlone(call.body))
       this.#denied.set(denies, { atMs: this.#nowMs(), recorded: false, unclear: 0 });
+    if (isOrder(end)) this.#acceptedMs = this.#nowMs();
     if (denies === null) this.#answeredWhileDenied(wire, end, code);
     this.calls.onEnd(wire, end, spends ? subjectOf(call) : call.path);
     if (!spends) {
-      this.isKeyInQuestion ||= isCached(end, wire.leftAtMs);
-      this.#lookedUp(call.path, end);
+      const cached = isCached(end, wire.leftAtMs);
+      this.isKeyInQuestion ||= cached;
+      this.#lookedUp(call.path, end, cached);
       return;
     }
     const subject = subjectOf(call);
@@ -217,6 +222,18 @@ export class WireWatch implements WireObserver {
       seen.undecidable = true;
   }
 
+  /**
+   * Whether a denial says nothing about other products: the last order of this one was denied, too,
+   * and another order was accepted since.
+   */
+  #isDeniedAlone(body: string | null): boolean {
+    const product = /"(?:variant|plan)":"[^"]+"/.exec(body ?? '')?.[0];
+    if (product === undefined) return false;
+    const beforeMs = this.#deniedProducts.get(product) ?? Number.POSITIVE_INFINITY;
+    this.#deniedProducts.set(product, this.#nowMs());
+    return this.#acceptedMs > beforeMs;
+  }
+
   /** A call that left after a denial ended without another one. */
   #answeredWhileDenied(
     { call, leftAtMs, spends }: WireCall,
@@ -232,7 +249,7 @@ export class WireWatch implements WireObserver {
     }
   }
 
-  #lookedUp(path: string, end: CallEnd): void {
+  #lookedUp(path: string, end: CallEnd, cached: boolean): void {
     const [, family, key] = /^(\/esim)?\/orders\/(.+)$/.exec(path) ?? [];
     if (key === undefined) return;
     this.#looked.set(decodeURIComponent(key), this.#nowMs());
@@ -248,7 +265,7 @@ export class WireWatch implements WireObserver {
         learnedMs: this.#nowMs(),
         undecidable: seen.undecidable || isAboutOtherOrder(end),
       });
-    if (!isOrder(end) || isAboutOtherOrder(end)) return;
+    if (cached || !isOrder(end) || isAboutOtherOrder(end)) return;
     const goods = /"(?:variant|plan)":"[^"]+"/.exec(seen?.body ?? '')?.[0];
     if (seen !== undefined && goods !== undefined && textOf(end).includes(goods))
       seen.otherGoods = false;

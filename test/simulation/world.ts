@@ -100,6 +100,8 @@ export class World {
   #lastBootId: string | undefined;
   readonly #liveness: Liveness;
   readonly operator: SimOperator;
+  /** Entries in review that their shop has taken back. */
+  readonly takenBackLate = new Set<string>();
   readonly intake: SimIntake | null;
   /** Null: only the results folder receives results. */
   readonly sinks: SimSinks | null;
@@ -284,6 +286,7 @@ export class World {
       violate: (invariant, sentence) => this.violate(invariant, sentence),
       onAcknowledged: (line, reference) => this.#acknowledged(line, reference),
       onTakenBack: (reference) => void this.operator.cancelled.add(reference),
+      onTakenBackLate: (reference) => void this.takenBackLate.add(reference),
       isSold: (reference) => this.api.ledger.find(reference) !== undefined,
       isTouched: (reference) => this.operator.touched.has(reference),
       writtenShops: this.sinks?.shops.filter((shop) => shop.plan.comesByIntake === true) ?? [],

@@ -106,8 +106,14 @@ function evidenceOf(call: EndedCall): EvidenceReason | null {
   return evidenceReasons.find((reason) => evidenceRule(reason)?.rows.includes(call.row)) ?? null;
 }
 
-function hasCleared(call: EndedCall, by: ClearedBy): boolean {
-  if (call.isAccepted) return true;
+function hasCleared({ call, evidence }: JudgeInput, reason: EvidenceReason): boolean {
+  const by: ClearedBy = evidenceRules[reason].clearedBy;
+  // An order that is found says nothing about the goods of another one.
+  const isOther =
+    reason === 'answer_mismatch' &&
+    call.purpose === 'lookup' &&
+    evidence.some((it) => it.reason === reason && it.entryId !== call.entryId);
+  if (call.isAccepted) return !isOther;
   switch (by) {
     case 'accepted':
       return false;
@@ -134,9 +140,7 @@ function scopesCounted(
 export function judgeCall(input: JudgeInput): ScopeChanges {
   const { call, pauses } = input;
   const reason = evidenceOf(call);
-  const cleared = evidenceReasons.filter(
-    (it) => it !== reason && hasCleared(call, evidenceRules[it].clearedBy),
-  );
+  const cleared = evidenceReasons.filter((it) => it !== reason && hasCleared(input, it));
   const clears = (pause: JudgedPause): boolean =>
     pause.openedBy === 'worker' &&
     (cleared.some((it) => it === pause.reason) || isPassedTrial(call, pause));

@@ -502,7 +502,7 @@ export class SimStorefront {
     const { stored, violate, onTakenBack, hit } = this.#options;
     hit(`taken back ${state}`);
     if (state === 'cancelled') return onTakenBack(reference);
-    const isOver = ['rejected', 'expired', 'refunded'].includes(state);
+    const isOver = ['rejected', 'expired', 'refunded', 'ending'].includes(state);
     if (!isOver && !stored.isFlagged(line))
       violate(
         'I26',

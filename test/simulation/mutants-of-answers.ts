@@ -69,6 +69,21 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     changes: [['if (!facts.sentSinceLookup)', 'if (!facts.callOpen)']],
   },
   {
+    name: 'a key of another account sends what a copy may have bought',
+    file: 'buying/queue/queue-sql.ts',
+    changes: [['(isTooOld || otherSenderOf(database, row.id, fingerprint) !== null)', 'isTooOld']],
+  },
+  {
+    name: 'an operator delivers what an order in progress showed',
+    file: 'core/operator/operator-decision.ts',
+    changes: [['(isWhole || areNone)', 'isWhole']],
+  },
+  {
+    name: 'a lookup of another order ends the pause of a mismatch',
+    file: 'buying/breakers/judge-call.ts',
+    changes: [['return !isOther;', 'return true;']],
+  },
+  {
     name: 'an order that was cancelled and not found is sent again',
     file: 'core/entry/resend.ts',
     changes: [['!isUnasked && !facts.isEnding', '!isUnasked']],

@@ -94,6 +94,16 @@ function drawLostSku(
   return { sku, fromMs, untilMs: fromMs + random.pick(3000, 30_000, random.int(10_000, 200_000)) };
 }
 
+/** The clock of its shop is ahead, and is set right before the order is changed last. */
+function withClock(random: SeededRandom, order: ShopOrderPlan): ShopOrderPlan {
+  const { platform, oddity, change, paidAfterMs } = order;
+  const isChanged = change !== null || paidAfterMs > 0;
+  if (platform !== 'woocommerce' || oddity !== undefined || !isChanged || !random.chance(0.3))
+    return order;
+  // In order, and once: nobody could tell a late state with a false time from the newest one.
+  return { ...order, aheadS: random.pick(300, 7200), delaysMs: [0, 0, 0, 0], copies: 1 };
+}
+
 /** Something is odd about some orders of shops, or about their SKU map. */
 export function withOddities(random: SeededRandom, plan: RunPlan): RunPlan {
   const { intake } = plan;
@@ -101,8 +111,7 @@ export function withOddities(random: SeededRandom, plan: RunPlan): RunPlan {
   const shopOrders = intake.shopOrders.flatMap((order) =>
     random.chance(0.5) ? withOddity(random, order) : [order],
   );
-  return {
-    ...plan,
-    intake: { ...intake, shopOrders, lostSku: drawLostSku(random, shopOrders, plan.faultsOffMs) },
-  };
+  const lostSku = drawLostSku(random, shopOrders, plan.faultsOffMs);
+  const clocks = shopOrders.map((order) => withClock(random, order));
+  return { ...plan, intake: { ...intake, shopOrders: clocks, lostSku } };
 }

@@ -85,6 +85,11 @@ export interface ShopOrderPlan {
   readonly copies: number;
   /** Absent: nothing. */
   readonly oddity?: ShopOddity;
+  /**
+   * How far the clock of its shop is ahead until the order is changed last, in seconds; absent: it is
+   * right.
+   */
+  readonly aheadS?: number;
   /** The id of its payment; absent: the shop does not show it. */
   readonly payment?: string;
   /** Whether it has no line but these. */

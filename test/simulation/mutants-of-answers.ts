@@ -71,7 +71,9 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   {
     name: 'a key of another account sends what a copy may have bought',
     file: 'buying/queue/queue-sql.ts',
-    changes: [['(isTooOld || otherSenderOf(database, row.id, fingerprint) !== null)', 'isTooOld']],
+    changes: [
+      ['isSent ? otherSenderOf(database, row.id, fingerprint) : null', 'null as 0 | 1 | null'],
+    ],
   },
   {
     name: 'an operator delivers what an order in progress showed',

@@ -442,11 +442,13 @@ export class World {
       wellAtMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
     if (await time.run(() => this.violations.length > 0 || isEnded(), limitMs))
       return this.violations.length === 0;
-    // A person may have taken back the order that was to try the scope.
+    // An operator may have taken back the order that was to try the scope, or its reference is too old.
     const isTry = (orderId: string): boolean => /^try\d+$/.test(orderId);
     if (
       this.acknowledged.all.some(
-        (it) => isTry(it.line.orderId) && this.operator.touched.has(it.reference),
+        (it) =>
+          isTry(it.line.orderId) &&
+          (this.operator.touched.has(it.reference) || plan.settings.referenceExpiryMs < 3_600_000),
       )
     )
       return true;

@@ -96,9 +96,11 @@ export interface NewFacts extends Pick<Purchase, 'operation'> {
   readonly lostOutboxMayHaveSent: boolean;
   /**
    * Its last call may have bought it, whatever was answered: something in between may have repeated
-   * the call. A key that may be of another account, or a reference that is too old, would buy it a
-   * second time.
+   * the call. This key may be of another account, where it would be bought a second time. The key
+   * that sent it is there.
    */
+  readonly waitsForKey: boolean;
+  /** The same, and that key buys nothing any more; or the reference is too old. */
   readonly askFirst: boolean;
   /**
    * Its order in the shop as it is known; null: it came in another way, or an operator has decided
@@ -112,13 +114,15 @@ export interface NewFacts extends Pick<Purchase, 'operation'> {
 }
 
 export function judgeNew(
-  { operation, heldByShop, lostOutboxMayHaveSent, askFirst, shopOrder }: NewFacts,
+  facts: NewFacts,
   { maxAgeMs }: Pick<LaneRules, 'maxAgeMs'>,
   nowMs: number,
 ): Step {
+  const { operation, heldByShop, lostOutboxMayHaveSent, shopOrder } = facts;
   if (heldByShop !== null) return { step: 'hold', why: heldByShop };
-  if (lostOutboxMayHaveSent || askFirst)
+  if (lostOutboxMayHaveSent || facts.askFirst)
     return { step: 'recover', isAfterLoss: lostOutboxMayHaveSent };
+  if (facts.waitsForKey) return { step: 'skip' };
   // A cancel returns money: it buys nothing.
   const mostMs =
     shopOrder === null || operation === 'esim_cancel' ? null : maxAgeMs(shopOrder.source);

@@ -102,6 +102,8 @@ export interface SetAside {
 
 /** So many entries are set aside in one claim, which keeps it short; the next one continues. */
 const mostSetAside = 25;
+/** So many entries that wait for another key are passed over in one claim. */
+const mostSkipped = 200;
 
 const insertAttempt = statementOf<Record<string, unknown>, never>(
   `INSERT INTO attempts (entry_id, number, purpose, key_name, key_fingerprint, opened_at_ms)
@@ -192,13 +194,15 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
     fullFamilies: new Set([...fullFamilies(database).keys()].map((family) => `family:${family}`)),
     maxAgeMs: claim.maxAgeMs ?? (() => null),
   };
-  while (aside.length < mostSetAside) {
-    const except = aside.map(({ row }) => row.id);
+  const skipped: number[] = [];
+  while (aside.length < mostSetAside && skipped.length < mostSkipped) {
+    const except = [...aside.map(({ row }) => row.id), ...skipped];
     const row = queue.toSend({ steadyMs, latestMs, except }, rules);
     if (row === null) break;
     const step = judgeNew(newFactsOf(database, row, claiming), rules, nowMs);
     if (step.step === 'send') return { row, aside };
-    if (step.step !== 'skip') aside.push({ row, step });
+    if (step.step === 'skip') skipped.push(row.id);
+    else aside.push({ row, step });
     // The outcome of one more is unknown now: the next claim counts it.
     if (step.step === 'recover') break;
   }

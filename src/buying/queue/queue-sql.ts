@@ -1,4 +1,4 @@
-import { outcomeRowFrom } from '../../core/answers/outcome.ts';
+import type { OutcomeRow } from '../../core/answers/outcome.ts';
 import { scopesOf, keyScope } from '../../core/order/scope.ts';
 import type { Family } from '../../core/order/purchase.ts';
 import { lostOutboxMayHaveSent } from '../../store/entries/after-loss.ts';
@@ -110,6 +110,9 @@ const nextLookupAt = columnOf<[], number | null>(
 );
 // Keeps rising when a transaction is rolled back.
 const totalChanges = columnOf<[], number>('SELECT total_changes()');
+const outcomesOfSent = columnOf<[number], OutcomeRow>(
+  `SELECT DISTINCT outcome FROM attempts WHERE entry_id = ? AND purpose = 'submit' AND sent = 1`,
+);
 /** Entries whose deadline passed while nothing was charged for them, some at a time. */
 export const selectOverdue = statementOf<[number], EntryRow>(
   `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
@@ -273,18 +276,23 @@ export function newFactsOf(
   row: EntryRow,
   {
     fingerprint,
+    paused,
     claim: { steadyMs, resend },
   }: {
     fingerprint: string | null;
+    paused: PausedScopes;
     claim: { steadyMs: number; resend: Pick<ResendRules, 'referenceExpiryMs'> };
   },
 ): NewFacts {
   const sinceMs = steadyMs - (row.first_sent_steady ?? steadyMs);
   const isTooOld = sinceMs >= resend.referenceExpiryMs;
+  const isSent = mayBeBoughtTwice(database, row);
+  const sender = isSent ? otherSenderOf(database, row.id, fingerprint) : null;
+  const waitsForKey = sender === 1 && !paused.all.has(keyScope(row.key_name ?? ''));
   return {
     operation: row.operation,
-    askFirst:
-      mayBeBoughtTwice(row) && (isTooOld || otherSenderOf(database, row.id, fingerprint) !== null),
+    waitsForKey,
+    askFirst: isSent && (isTooOld || (sender !== null && !waitsForKey)),
     heldByShop: whyHeldByShop(database, row),
     lostOutboxMayHaveSent: lostOutboxMayHaveSent(database, row),
     shopOrder: findShopOrder(database, row),
@@ -292,10 +300,11 @@ export function newFactsOf(
 }
 
 /** A denied call says that its key buys nothing, and a repeated cancel costs nothing. */
-function mayBeBoughtTwice({ operation, sent_since_lookup, outcome_row }: EntryRow): boolean {
-  const row = outcomeRowFrom(outcome_row);
-  const isDenied = row !== null && decisionTable[row].clean.pause !== undefined;
-  return operation !== 'esim_cancel' && sent_since_lookup === 1 && !isDenied;
+function mayBeBoughtTwice(database: Sqlite, { id, operation, ...row }: EntryRow): boolean {
+  if (operation === 'esim_cancel' || row.sent_since_lookup === 0) return false;
+  return outcomesOfSent(database)
+    .all(id)
+    .some((outcome) => decisionTable[outcome].clean.pause === undefined);
 }
 
 /** @param fingerprint that of the key with which it would be sent */

@@ -85,9 +85,25 @@ describe('a claim of an entry that waits, of which a copy of the last call may h
     const box = await answered('rate_limited');
     const claim = box.claim({ nowMs: 4000, ...spare, ...judging(true) });
     expect(await stepsOf(box.store).openAttempt(claim)).toBeNull();
-    expect(entries(box)[0]).toMatchObject({ state: 'unknown', outcome_unknown: 1 });
     const again = await box.opened({ nowMs: 4000, ...main, ...judging(true) });
     expect(again.purpose).toBe('submit');
+  });
+
+  it('needs review when its own key buys nothing any more, and sends what comes behind it', async () => {
+    const box = await answered('rate_limited');
+    await box.accept([line({ lineId: '2' })]);
+    await box.store.pauses.open({
+      scope: 'key:main',
+      reason: 'key_revoked',
+      openedBy: 'worker',
+      message: '',
+      probeAtMs: null,
+      nowMs: 3000,
+    });
+    const claim = box.claim({ nowMs: 4000, ...spare, ...judging(false) });
+    const next = await stepsOf(box.store).openAttempt(claim);
+    expect(entries(box)[0]).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
+    expect(next?.entry.reference).toBe(String(entries(box)[1]?.['reference']));
   });
 
   it('looks it up when its reference has expired', async () => {

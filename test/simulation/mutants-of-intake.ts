@@ -228,6 +228,16 @@ export const mutantsOfIntake: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a time that a shop had ahead hides what it changes then',
+    file: 'store/storefronts/newest-states.ts',
+    changes: [['seen.modifiedMs > seen.receivedMs + clockLeewayMs &&', 'seen.modifiedMs < 0 &&']],
+  },
+  {
+    name: 'a late state by a clock ahead undoes the end of its order',
+    file: 'store/storefronts/newest-states.ts',
+    changes: [['(isAhead || isInDoubt(order, seen))', 'isInDoubt(order, seen)']],
+  },
+  {
     name: 'a unit that the shop refunded is bought',
     file: 'storefronts/shopify/payload.ts',
     changes: [

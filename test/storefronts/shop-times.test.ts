@@ -67,6 +67,13 @@ describe('a state whose time is ahead of its receipt', () => {
     expect([states(shops), shops.flagged()]).toEqual([[], ['315 paid_and_closed']]);
   });
 
+  it('does not undo the end of its order when it comes late: it is flagged', async () => {
+    const shops = await openShops();
+    await shops.woo(at(0, cancelled));
+    await shops.woo(at(2));
+    expect([states(shops), shops.flagged()]).toEqual([[], ['315 paid_and_closed']]);
+  });
+
   it('is followed in its order where each time of the shop is ahead by as much', async () => {
     const shops = await openShops();
     await shops.woo(at(2));

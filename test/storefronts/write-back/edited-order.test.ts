@@ -29,7 +29,7 @@ async function shopWith(
   /** Staff of the shop change the order, and the worker hears of it. */
   const edit = async (change: () => void) => {
     change();
-    order.modifiedMs += 60_000;
+    order.modifiedMs += 1000;
     await written.takeIn(stub.shown(order), order.refunds);
   };
   return {

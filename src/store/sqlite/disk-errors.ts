@@ -9,6 +9,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { constants } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
@@ -45,9 +46,13 @@ export function isDiskFailure(error: unknown): error is FileError {
   );
 }
 
-/** Whether a file could not be written because the disk is full, or the quota of this user. */
+/**
+ * Whether a file could not be written because the disk is full, or the quota of this user, for which
+ * Node has no code of its own.
+ */
 export function isOutOfSpace(error: unknown): error is FileError {
-  return error instanceof Error && 'code' in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code));
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === 'ENOSPC' || ('errno' in error && error.errno === -constants.errno.EDQUOT);
 }
 
 /** Whether another program holds a lock on the database. */

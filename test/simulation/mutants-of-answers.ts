@@ -86,6 +86,11 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     changes: [['return !isOther;', 'return true;']],
   },
   {
+    name: 'any source cancels what another one bought',
+    file: 'store/entries/esim-origins.ts',
+    changes: [['buyer === source ||', 'buyer !== undefined ||']],
+  },
+  {
     name: 'an order that was cancelled and not found is sent again',
     file: 'core/entry/resend.ts',
     changes: [['!isUnasked && !facts.isEnding', '!isUnasked']],

@@ -117,12 +117,12 @@ describe('the compose example for production', () => {
     expect(compose.services.shop.volumes).toEqual(['orders:/orders']);
   });
 
-  it('configures a worker with every path in a volume', () => {
+  it.each([
+    ['by its file', read('deploy/production/order-sync.yaml')],
+    ['by that of the README', /```yaml\n(.*?)```/s.exec(read('README.md'))?.[1] ?? ''],
+  ])('configures a worker with every path in a volume, %s', (_which, text) => {
     const cwd = folderWith({
-      'order-sync.yaml': read('deploy/production/order-sync.yaml').replace(
-        'wholesale.example.com',
-        'api.example.com',
-      ),
+      'order-sync.yaml': text.replace('wholesale.example.com', 'api.example.com'),
     });
     const dataDir = /ORDER_SYNC__DATA_DIR=(\S+)/.exec(of(lastStage, 'ENV').join(' '))?.[1];
     const { config } = loadConfig({

@@ -70,14 +70,24 @@ function usable(value: string): string {
 
 const delivered: readonly ResultEntry['state'][] = ['fulfilled', 'needs_manual_delivery'];
 
+/** The units that can be handed out: a row that shows a code says so. */
+function usableUnits({ state, units, cancelled_iccids: cancelled = [] }: ResultEntry) {
+  if (!delivered.includes(state)) return [];
+  // A unit without an ICCID may be the cancelled one.
+  return units.filter(({ iccid = cancelled[0] }) => !cancelled.some((it) => it === iccid));
+}
+
 export function csvResultCells(line: ResultLine): readonly string[] {
   const entries = line.entries;
-  // A row that has a code can be handed out.
-  const units = entries.flatMap(({ state, units: all }) => (delivered.includes(state) ? all : []));
+  const units = entries.flatMap(usableUnits);
   const of = (read: (entry: ResultEntry) => string | null): string =>
     joined(entries.map((entry) => read(entry) ?? ''));
-  const failed = entries.flatMap(({ error }) => error ?? []);
-  const error = line.error ?? failed[0] ?? null;
+  const errors = [
+    ...[line.error, ...entries.map(({ error }) => error)].filter((it) => it !== null).slice(0, 1),
+    ...entries
+      .flatMap(({ cancelled_iccids: iccids = [] }) => iccids)
+      .map((iccid) => ({ code: 'esim_cancelled', message: `The eSIM ${iccid} was cancelled` })),
+  ];
   return [
     line.state,
     of(({ reference }) => reference),
@@ -85,8 +95,8 @@ export function csvResultCells(line: ResultLine): readonly string[] {
     withoutFormula(of(({ cost }) => cost)),
     withoutFormula(of(({ currency }) => currency)),
     ...unitFieldNames.map((name) => usable(joined(units.map((unit) => unit[name] ?? '')))),
-    error === null ? '' : withoutFormula(error.code),
-    error === null ? '' : withoutFormula(oneLine(error.message)),
+    withoutFormula(errors[0]?.code ?? ''),
+    withoutFormula(joined(errors.map(({ message }) => message))),
   ];
 }
 

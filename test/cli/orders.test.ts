@@ -251,6 +251,7 @@ describe('order-sync orders show', () => {
             "error_message": null,
             "has_other_id": false,
             "held_from": null,
+            "iccids": [],
             "line_id": "1",
             "may_be_bought": true,
             "next_attempt_at": null,

@@ -1,17 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Installation } from '../support/worker-process.ts';
+import { formsOf } from '../admin/actions/forms.ts';
+import { send } from '../admin/pages/running-pages.ts';
 import { cli } from './skus-check.ts';
 
 const limits = { window_ms: 600_000, requests: 100, orders: 20, transit_ms: 50 };
 
+const token = 'the-token-of-anna-0001';
+
 async function open(): Promise<Installation> {
   const place = await Installation.open({ limits });
   onTestFinished(() => place.close());
+  place.configure((config) => {
+    config.admin.tokens = [{ name: 'anna', role: 'operator', value: token }];
+  });
   return place;
 }
 
 const callsOf = (place: Installation) =>
   place.sandbox.ledger().calls.filter(({ operation }) => operation === 'topups');
+
+/** What the button "Top-up plans" on the page of an order shows an operator. */
+async function shownByPage(place: Installation, path: string): Promise<string> {
+  const run = JSON.parse(readFileSync(join(place.folder, 'run.json'), 'utf8'));
+  const ask = (at: string, asked: Parameters<typeof send>[2]) => send(run.admin_address, at, asked);
+  const form = { token, return_to: '/' };
+  const { cookie } = await ask('/sign-in', { method: 'POST', form });
+  const headers = { cookie: cookie ?? '', 'sec-fetch-site': 'same-origin' };
+  const page = await ask(path, { headers });
+  const button = formsOf(page.text).find(({ title }) => title === 'Top-up plans');
+  const asked = { method: 'POST', headers, form: button?.fields ?? {} };
+  return (await ask('/actions', asked)).text;
+}
 
 describe('order-sync topups', () => {
   it('lists the top-up plans of an eSIM through the running worker, on its budget', async () => {
@@ -32,6 +54,8 @@ describe('order-sync topups', () => {
     expect(shown.plans[0]).toMatchObject({ plan: expect.any(String), currencies: ['USD', 'EUR'] });
     expect([callsOf(place).length, taken() - before]).toEqual([1, 1]);
     expect((await cli(place, 'topups', iccid)).stdout).toContain(shown.plans[0].plan);
+    expect(await shownByPage(place, '/orders/folder/1')).toContain(shown.plans[0].plan);
+    expect(callsOf(place)).toHaveLength(3);
     await worker.end('SIGTERM');
   });
 

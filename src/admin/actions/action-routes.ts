@@ -4,6 +4,8 @@ import {
   type CommandResult,
   type OperatorCommand,
   mostInRun,
+  readTopups,
+  type ResultOf,
   type BulkAction,
   type BulkFilter,
 } from '../../core/operator/operator-command.ts';
@@ -159,10 +161,15 @@ async function shownAtOnce(
 ) {
   const { read } = sources;
   if (request.kind === 'command') {
-    if (request.command.action !== 'reveal') return null;
-    const result = await send(request.command);
+    const { command } = request;
+    if (command.action !== 'reveal' && command.action !== 'read_catalogue') return null;
+    const result = await send(command);
+    if (command.action === 'read_catalogue')
+      return result.kind === 'catalogue'
+        ? { title: 'Top-up plans', main: topupPlans(command.iccid, result) }
+        : null;
     const units = result.kind === 'revealed' ? result.units : [];
-    const { reference } = request.command;
+    const { reference } = command;
     return {
       title: 'Delivered codes',
       main: revealedUnits(reference, units, read.showEntry(reference)),
@@ -310,6 +317,19 @@ const customerAdvice =
   "If a customer says that a code does not work: compare the code, its PIN and its expiry with this page. If they are the same, tell the supplier the number of the supplier's order. If not, the shop showed something else: deliver the result again on the page of the order. A replacement is a new order in the shop, which costs again.";
 
 const code = (text: string): Html => html`<span class="code">${text}</span>`;
+
+/** The plans with which an eSIM can be topped up, as the supplier shows them now. */
+function topupPlans(iccid: string | undefined, found: ResultOf<'catalogue'>): Html {
+  const rows = readTopups(iccid, found).map(({ plan, currencies }) => [
+    plan,
+    currencies.join(', '),
+  ]);
+  const what =
+    rows.length === 0
+      ? html`<p>The supplier shows no plan for it.</p>`
+      : table('Plans', ['Plan', 'Currencies'], rows);
+  return html`<p>eSIM ${code(iccid ?? '')}: order one as ${code('esim_topup')}, with this ICCID.</p>${what}`;
+}
 
 /** Codes in clear. Nothing keeps this page. */
 export function revealedUnits(

@@ -4,6 +4,7 @@ import {
   type BulkFilter,
   type OperatorCommand,
   operatorCommandSchema,
+  topupsOf,
 } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { entryStates } from '../../core/entry/states.ts';
@@ -54,6 +55,7 @@ const contents = new Map<string, (fields: FormFields) => object>([
   ['acknowledge', (fields) => ({ which: { ids: [fields.get('id')] } })],
   ['pause', scoped],
   ['resume', scoped],
+  ['read_catalogue', (fields) => topupsOf(fields.get('iccid') ?? '')],
   ['rewrite_results', (fields) => ({ which: resultOf(fields), afterId: 0 })],
 ]);
 
@@ -107,7 +109,8 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
   }
   const content = contents.get(action);
   if (content === undefined) throw invalid('names no action');
-  const who = { actor, reason: fields.get('reason') ?? '' };
+  // A read has no row in the audit log.
+  const who = action === 'read_catalogue' ? {} : { actor, reason: fields.get('reason') ?? '' };
   const parsed = operatorCommandSchema.safeParse({ action, ...content(fields), ...who });
   if (parsed.success) return { kind: 'command', command: parsed.data };
   const [issue] = parsed.error.issues;

@@ -123,9 +123,20 @@ ${textInput('note', 'A sentence for the result that the shop gets')}
 <label>The delivered units, one code a line<br><textarea name="units" rows="3" maxlength="40000" autocomplete="off"></textarea></label>
 <label><input type="checkbox" name="no_units" value="yes"> The units are not known: the result asks for delivery by hand</label>`;
 
+const topupsAction = (iccids: readonly string[]): OfferedAction => ({
+  title: 'Top-up plans',
+  what: 'Asks the supplier with which plans the eSIM can be topped up. Nothing is bought.',
+  fields: { action: 'read_catalogue' },
+  inputs: choiceInput('iccid', 'eSIM', iccids),
+  isPreview: true,
+});
+
 function entryActions(entry: EntryDetail): readonly OfferedAction[] {
-  const { reference, unitCount, shreddedAt } = entry;
-  const offered = allowedActions(entry).flatMap((action) => offersOf(action, entry));
+  const { reference, unitCount, shreddedAt, iccids } = entry;
+  const offered = [
+    ...allowedActions(entry).flatMap((action) => offersOf(action, entry)),
+    ...(iccids.length === 0 ? [] : [topupsAction(iccids)]),
+  ];
   if (unitCount === 0 || shreddedAt !== null) return offered;
   const what = `The next page shows what was delivered (${unitCount} ${unitCount === 1 ? 'unit' : 'units'}) in full, and what to do if a customer says that it does not work. The audit log keeps who saw it, when and why.`;
   return [...offered, { title: 'Show the codes', what, fields: { action: 'reveal', reference } }];

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { readTopups, topupsOf } from '../../core/operator/operator-command.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer } from '../output.ts';
@@ -10,11 +10,8 @@ export function addTopups(program: Command, context: CliContext): void {
   const topups = program.command('topups').argument('<iccid>', 'the eSIM');
   addAnswerOptions(topups).action(async (iccid: string, options: ConfigOptions) => {
     const { config } = await configFrom(options);
-    const asked = { variants: [], plans: [], iccid, withinMs: 60_000 };
-    const command = { action: 'read_catalogue', ...asked } as const;
-    const { plans, plansProblem } = await sendCommand(config, command, 'catalogue', context);
-    if (plansProblem !== null)
-      throw new OrderSyncError('UNREACHABLE', `The top-ups of ${iccid}: ${plansProblem}`);
+    const found = await sendCommand(config, topupsOf(iccid), 'catalogue', context);
+    const plans = readTopups(iccid, found);
     const rows = plans.map(({ plan, currencies }) => [plan, currencies.join(', ')]);
     const text = renderTable(['PLAN', 'CURRENCIES'], rows);
     writeAnswer(context, options, { iccid, plans: plans.map(jsonFields) }, text);

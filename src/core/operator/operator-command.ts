@@ -9,6 +9,7 @@ import {
 } from '../order/order-request.ts';
 import { allowedActions, type EntryState, entryStates } from '../entry/states.ts';
 import { operations } from '../order/purchase.ts';
+import { OrderSyncError } from '../order-sync-error.ts';
 import type { EntryExplanation, QueueExplanation } from './queue-explanation.ts';
 import { enteredUnitsSchema } from './units-by-person.ts';
 
@@ -211,6 +212,23 @@ export type CallingCommand = Extract<
 /** Read-only: the running worker answers it from its own budget gate. */
 export type ExplainCommand = Extract<OperatorCommand, { action: 'explain' }>;
 export type StoreCommand = Exclude<OperatorCommand, CallingCommand | ExplainCommand>;
+
+/** Asks for the plans with which an eSIM can be topped up. */
+export const topupsOf = (iccid: string): CallingCommand => {
+  return { action: 'read_catalogue', variants: [], plans: [], iccid, withinMs: 60_000 };
+};
+
+/**
+ * The answer to `topupsOf`.
+ * @throws OrderSyncError UNREACHABLE where the API did not show them
+ */
+export function readTopups(
+  iccid: string | undefined,
+  { plans, plansProblem }: ResultOf<'catalogue'>,
+): CatalogueResult['plans'] {
+  if (plansProblem === null) return plans;
+  throw new OrderSyncError('UNREACHABLE', `The top-ups of ${iccid}: ${plansProblem}`);
+}
 
 /** Whether the command makes calls over the network, which take longer than a commit. */
 export function isCalling(command: OperatorCommand): command is CallingCommand {

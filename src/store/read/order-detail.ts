@@ -88,6 +88,9 @@ const selectDeliveries = statementOf<
   `SELECT sink, done, done_at AS doneAt, last_error AS lastError, given_up_at AS givenUpAt
    FROM delivery_log WHERE source = ? AND order_id = ?`,
 );
+const selectIccids = columnOf<[number], string>(
+  'SELECT iccid FROM esims WHERE entry_id = ? ORDER BY iccid',
+);
 /** What other orders did with the eSIMs of an order. */
 const selectOfEsims = statementOf<
   [number],
@@ -199,6 +202,8 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
     errorCode: row.error_code,
     errorMessage: row.error_message,
     reviewReason: row.review_reason,
+    /** The eSIMs that came from it. */
+    iccids: selectIccids(database).all(row.id),
     unitCount: row.unit_count,
     shreddedAt: row.shredded_at_ms === null ? null : isoTime(row.shredded_at_ms),
     attempts: readAttempts(database, row.id),

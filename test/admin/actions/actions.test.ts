@@ -1,5 +1,10 @@
 import { stepsOf } from '../../support/steps.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  operatorCommandSchema,
+  type CallingCommand,
+  type CommandResult,
+} from '../../../src/core/operator/operator-command.ts';
 import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import {
   act,
@@ -10,7 +15,7 @@ import {
   rows,
   standingIn,
 } from '../../support/operator.ts';
-import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
+import { answer as bought, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 import { operatorToken, startPages, viewerToken, type Answer } from '../pages/running-pages.ts';
 import { formsOf, type ShownForm } from './forms.ts';
 
@@ -28,8 +33,17 @@ async function openOutbox(orders = 1): Promise<Outbox> {
 }
 
 /** Somebody's browser before the pages of an outbox. */
-async function signedIn(box: Outbox, token = operatorToken) {
-  const pages = await startPages({ store: box.store, nowMs: nowMs + 20_000, decides: true });
+async function signedIn(
+  box: Outbox,
+  token = operatorToken,
+  options: Parameters<typeof startPages>[0] = {},
+) {
+  const pages = await startPages({
+    store: box.store,
+    nowMs: nowMs + 20_000,
+    decides: true,
+    ...options,
+  });
   const { headers, csrf } = await pages.as(token);
   const post = (
     form: Readonly<Record<string, string>>,
@@ -115,6 +129,48 @@ describe('a form of a page', () => {
     expect(decisions(box, 'hold')).toHaveLength(1);
     // Another form asks anew, and is refused: it is held already.
     expect((await browser.post({ ...form, form: 'b'.repeat(16) })).status).toBe(409);
+  });
+
+  it('asks the supplier for the top-up plans of an eSIM, and shows them or why there are none', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    const esims = { operation: 'esim_order', variant: null, plan: 'es-1', quantity: 2 } as const;
+    await box.accept([line(esims)]);
+    const iccids = ['8944000000000000001', '8944000000000000019'] as const;
+    const units = iccids.map((iccid) => ({ iccid, lpa: `LPA:1$a.b$${iccid}` }));
+    const done = close(await box.opened(), { ...fulfilled, answer: { ...bought, units } });
+    await stepsOf(box.store).closeAttempt(done);
+    const asked: CallingCommand[] = [];
+    const facts = { sellable: true, daily: false, minDays: null, maxDays: null };
+    const plans = [{ plan: 'top-1gb', currencies: ['USD', 'EUR'], ...facts }];
+    let plansProblem: string | null = null;
+    const calls = async (command: CallingCommand): Promise<CommandResult> => {
+      asked.push(command);
+      return { kind: 'catalogue', products: [], productsProblem: null, plans, plansProblem };
+    };
+    const browser = await signedIn(box, operatorToken, { calls });
+    expect((await browser.get(orderPath)).text).toContain(`<option value="${iccids[1]}">`);
+    const form = await browser.formNamed(orderPath, 'Top-up plans');
+    expect(form).toMatchObject({ iccid: iccids[0] });
+    const shown = await browser.post({ ...form, iccid: iccids[1] });
+    expect([shown.status, shown.text.includes('top-1gb'), shown.text.includes('USD, EUR')]).toEqual(
+      [200, true, true],
+    );
+    const question = { action: 'read_catalogue', variants: [], plans: [], withinMs: 60_000 };
+    expect(asked).toEqual([{ ...question, iccid: iccids[1] }]);
+    plansProblem = 'no slot was free';
+    const failed = await browser.post(form);
+    expect(failed.status).toBe(503);
+    expect(failed.text).toContain(`The top-ups of ${iccids[0]}: no slot was free`);
+    // The form of a page asks for nothing else, and no command takes a field that it does not have.
+    expect((await browser.post({ ...form, iccid: '' })).status).toBe(422);
+    const command = { ...question, iccid: iccids[0] };
+    expect(operatorCommandSchema.safeParse(command).success).toBe(true);
+    expect(operatorCommandSchema.safeParse({ ...command, actor: 'anna' }).success).toBe(false);
+    const viewer = await signedIn(box, viewerToken, { calls });
+    expect(await viewer.formsAt(orderPath)).toEqual([]);
+    expect((await viewer.post({ ...form, csrf: viewer.csrf })).status).toBe(403);
+    expect(asked).toHaveLength(2);
   });
 
   it('reads the configuration again as the person who asks, and says what that changed or why it was refused', async () => {

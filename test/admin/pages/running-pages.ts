@@ -12,6 +12,7 @@ import { PageAccess } from '../../../src/admin/sign-in/page-access.ts';
 import { performCommand } from '../../../src/admin/perform-command.ts';
 import {
   isCalling,
+  type CallingCommand,
   type CommandResult,
   type OperatorCommand,
 } from '../../../src/core/operator/operator-command.ts';
@@ -53,6 +54,8 @@ interface PagesOptions {
   readonly actions?: Parameters<typeof pageRoutes>[0]['actions'];
   /** Whether the pages have the forms of the product, and perform them on the outbox. */
   readonly decides?: boolean;
+  /** Performs the commands that make calls. */
+  readonly calls?: (command: CallingCommand) => Promise<CommandResult>;
   readonly reload?: Parameters<typeof actionRoutes>[0]['reload'];
   /** Another outbox than that of the installation; who opened it closes it. */
   readonly store?: Store;
@@ -97,6 +100,7 @@ export async function startPages(options: PagesOptions = {}) {
     lookupFamilies: ['gift_card', 'esim'],
   } as const;
   const perform = (command: OperatorCommand): Promise<CommandResult> => {
+    if (isCalling(command) && options.calls !== undefined) return options.calls(command);
     if (isCalling(command) || command.action === 'explain')
       throw new Error('nothing is called here');
     return performCommand(store, command, settingsOfCommands, clock);
@@ -149,7 +153,7 @@ export async function startPages(options: PagesOptions = {}) {
   };
 }
 
-function send(
+export function send(
   address: string,
   path: string,
   { method = 'GET', headers = {}, form, body: given }: Asked,

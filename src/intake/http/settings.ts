@@ -52,9 +52,9 @@ const tokens = listOf(
     scopes: z
       .array(z.enum(tokenScopes))
       .min(1)
-      .default([...tokenScopes])
+      .default(['post', 'read', 'cancel'])
       .describe(
-        'What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent, `cancel_esim` (with `post`) the eSIMs that its sources bought.',
+        'What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent, and only if it is named here, `cancel_esim` (with `post`) the eSIMs that its sources bought.',
       ),
     sources: someSources
       .optional()

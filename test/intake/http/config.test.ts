@@ -22,7 +22,7 @@ describe('the configuration of the HTTP intake', () => {
         {
           name: 'shop',
           secrets: [good],
-          scopes: ['post', 'read', 'cancel', 'cancel_esim'],
+          scopes: ['post', 'read', 'cancel'],
           sources: ['shop1'],
         },
       ],

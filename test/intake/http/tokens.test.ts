@@ -68,12 +68,14 @@ describe('the configuration of a token', () => {
 
   it('without sources allows the source that is called like it, and warns', () => {
     const { config, warnings } = load(file(''));
-    const scopes = ['post', 'read', 'cancel', 'cancel_esim'];
+    const scopes = ['post', 'read', 'cancel'];
     expect(config.intake.webhook?.tokens).toEqual([{ ...till, scopes }]);
     expect(warnings).toEqual([
       'intake.webhook.tokens.0.sources is not set: this token may only touch orders of the source "till"',
     ]);
     expect(load(file(', sources: [a, b], scopes: [post]')).warnings).toEqual([]);
+    const named = load(file(', scopes: [post, cancel_esim]')).config.intake.webhook?.tokens;
+    expect(named).toMatchObject([{ scopes: ['post', 'cancel_esim'] }]);
   });
 
   it('takes the old and the new token of one name, which must be as good and may do the same', () => {

@@ -97,7 +97,7 @@ function afterLookup(input: DecisionInput, cell: Cell, outcome: Outcome): Settle
   const applied = applyCell(input, cell, outcome);
   if (applied.state !== 'rejected' || facts.operation === 'esim_cancel') return applied;
   const why = policy.canLookUp ? 'no lookup has found an order yet' : 'it cannot be looked up';
-  const reviewReason = `rejected (${outcome.message}), and ${why}: if something in between repeated the call, it was bought`;
+  const reviewReason = `rejected (${outcome.message}), and ${why}: if something in between repeated the call, it may have been bought`;
   return { ...applied, state: 'needs_review', reviewReason, replacements: [] };
 }
 

@@ -59,6 +59,11 @@ describe('a rejection of an order that was sent for the first time', () => {
     }
   });
 
+  it('says where lookups do not work that it may have been bought, not that it was', () => {
+    const { reviewReason } = decide('order_refused', { canLookUp: false });
+    expect(reviewReason).toMatch(/it cannot be looked up: .*, it may have been bought$/);
+  });
+
   it('stays as it is while the lookup fails: it is not sent again', () => {
     const entry = confirming(facts({ state: 'sending', rules }), 'insufficient_balance');
     const failed = { kind: 'failed', outcome: withoutAnswer('dropped', true, 'cut') } as const;

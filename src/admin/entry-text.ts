@@ -16,7 +16,8 @@ export function stateText(entry: EntryDetail): string {
   return isMaybeBought(entry) ? `${state} (may have been bought)` : state;
 }
 
-function endOf(errorCode: string | null): string {
+/** How an entry ends once a lookup has confirmed that it was not bought. */
+export function endOf(errorCode: string | null) {
   if (errorCode === null) return 'too late';
   return ['taken_back', 'cancelled_by_person', samePurchase].includes(errorCode)
     ? 'cancelled'

@@ -6,7 +6,7 @@ import type { ResultDocument } from '../../core/result/result-document.ts';
 import { folderSinkName } from '../../store/results/due-results.ts';
 import type { DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import type { TimelineEvent, TimelineKind } from '../../store/read/timeline.ts';
-import { errorText, eventText, stateText, adviceAbout } from '../entry-text.ts';
+import { endOf, errorText, eventText, stateText, adviceAbout } from '../entry-text.ts';
 import type { Html } from '../html/document.ts';
 import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
@@ -90,8 +90,20 @@ ${actionForms.entry(entry, context) ?? html`<p class="faint">May be decided: ${a
 </article>`;
 }
 
+const ends = {
+  refused: 'The supplier refused it',
+  cancelled: 'It was cancelled',
+  'too late': 'Its deadline is over',
+} as const;
+
 /** The next step of an entry for which nobody has to do anything. */
-function expectedText({ state, outcomeUnknown, mayBeBought, pausedBy }: EntryDetail): Html | null {
+function expectedText({
+  state,
+  outcomeUnknown,
+  mayBeBought,
+  pausedBy,
+  errorCode,
+}: EntryDetail): Html | null {
   const when =
     pausedBy.length === 0
       ? 'The worker sends it by itself'
@@ -100,7 +112,7 @@ function expectedText({ state, outcomeUnknown, mayBeBought, pausedBy }: EntryDet
     return html`<p>Nothing of it is bought yet. ${when}, with the same reference each time, so it is not bought twice.</p>`;
   if (state !== 'unknown') return null;
   if (!outcomeUnknown)
-    return html`<p>The supplier refused it. The worker asks once more whether it was bought all the same.</p>`;
+    return html`<p>${ends[endOf(errorCode)]}. The worker asks the supplier whether it was bought all the same.</p>`;
   return html`<p>It may be bought: the worker asks the supplier by itself, and does not buy it twice.</p>`;
 }
 

@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { line, fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { installation, nowMs, type Installation } from '../../cli/installation.ts';
+import { act, outOfStock, settle, standingIn } from '../../support/operator.ts';
+import { line as cardLine, Outbox } from '../../support/outbox.ts';
+import { stepsOf } from '../../support/steps.ts';
 import { operatorToken, startPages, viewerToken } from './running-pages.ts';
 
 const local = { settings: { tokens: [] } };
@@ -219,6 +222,23 @@ describe('the pages', () => {
     expect(text).toContain('ordered at the supplier, due');
     expect(text).toContain('There is no result yet.');
     expect(text).not.toContain('It needs a person');
+  });
+
+  it('say of an entry that is being confirmed how it ends: refused, cancelled or too late', async () => {
+    const shown = async (box: Outbox): Promise<string> =>
+      (await (await startPages({ ...local, store: box.store })).ask('/orders/shop1/1001')).text;
+    const refused = await standingIn('pending');
+    await settle(refused, { ...outOfStock, state: 'unknown', nextStep: 'lookup' });
+    expect(await shown(refused)).toContain('The supplier refused it. The worker asks the supplier');
+    const cancelled = await standingIn('waiting');
+    await act(cancelled, { action: 'cancel' });
+    expect(await shown(cancelled)).toContain('It was cancelled. The worker asks the supplier');
+    const late = await Outbox.open();
+    onTestFinished(() => late.close());
+    await late.accept([cardLine({ notAfterMs: 520_000 })]);
+    await settle(late, outOfStock);
+    await stepsOf(late.store).expireOverdue(520_000, 5);
+    expect(await shown(late)).toContain('Its deadline is over. The worker asks the supplier');
   });
 
   it('tell once on each page that nothing is bought, while the account is paused', async () => {

@@ -205,10 +205,12 @@ function flagged(settlement: Settlement, why: string): Settlement {
 function flagOther(outbox: Outbox, { other, what }: Shared, row: EntryRow, nowMs: number): void {
   const { database } = outbox;
   const isPlaced = other.state === 'placed';
-  const shared = sharedText({ other: row, what });
-  const told = shared.replace('so it is not', 'and this one was');
+  const shared = sharedText(
+    { other: row, what },
+    isPlaced ? undefined : 'and this one was delivered',
+  );
   if (isPlaced) flagForReview(outbox, findEntry(database, other.id), shared, nowMs);
-  markShownTwice(database).run({ id: other.id, shared: isPlaced ? shared : told, nowMs });
+  markShownTwice(database).run({ id: other.id, shared, nowMs });
 }
 
 /** The outcome of a call. */

@@ -44,6 +44,6 @@ export function collisionOf(
   return findShared(outbox, id, units);
 }
 
-/** Why the answer of an entry that shows what another one has is not delivered: a person decides whose it is. */
-export const sharedText = ({ other, what }: Shared): string =>
-  `${what} is also that of ${other.reference}: one of them has the other's, so it is not delivered`;
+/** Why an entry that shows what another one has needs an operator, who decides whose it is. */
+export const sharedText = ({ other, what }: Shared, end = 'so it is not delivered'): string =>
+  `${what} is also that of ${other.reference}: one of them has the other's, ${end}`;

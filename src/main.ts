@@ -10,7 +10,7 @@ const taken = [process.stdout, process.stderr].map(
 );
 const isStuck =
   (await Promise.race([Promise.all(taken), sleep(3_600_000, null, { ref: false })])) === null;
-// What could not be written is known a turn later.
+// A failed write is known a turn later.
 await nextTurn();
 // Only this file ends the process. A part that did not stop in time must not keep it alive.
 process.exit(isStuck || (output.isLost && exitCode === 0) ? 1 : exitCode);

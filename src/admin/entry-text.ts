@@ -25,8 +25,8 @@ export function endOf(errorCode: string | null) {
 }
 
 /**
- * What to do about the code of the last call. A held entry is not called for: why it is
- * held says what to do.
+ * Advice about the code of the last call; null for a held entry: the reason of its hold says what
+ * to do.
  */
 export function adviceAbout({ state, errorCode }: EntryDetail): string | null {
   return errorCode === null || state === 'held' ? null : clientActionFor(errorCode);

@@ -193,7 +193,7 @@ export class Attempt {
     const canLookUp = this.#canLookUp(operation, attempt.originReference);
     const scopes = scopesOf(attempt.entry);
     const isOneOfMany = scopes.product !== null && this.products.isOneOfMany(scopes.product);
-    // What was sent with a key that buys nothing any more is not sent again with it.
+    // A key that buys nothing any more sends nothing again either.
     const isStopped = keyName !== null && !accounts.mayBuy(keyName);
     const isPaused = isOneOfMany || isStopped || pauses.holdsUp(scopes);
     const lookupsProven =

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 
-/** The time that one call may take. Who sets it must call `end` when the call is over. */
+/** The time that one call may take. Its owner must call `end` when the call is over. */
 export class Deadline {
   /** Aborts when the time is over, or when the given signal does. */
   readonly signal: AbortSignal;

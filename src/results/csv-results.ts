@@ -52,7 +52,7 @@ const pausePerWork = 3;
  */
 export class CsvSink implements FileSink {
   readonly name = csvSinkName;
-  /** What is not written stays due. */
+  /** An unwritten file stays due. */
   readonly stopGraceMs = 0;
   readonly #deps: CsvSinkDeps;
 

@@ -43,7 +43,7 @@ export interface Sink extends AnySink {
 
 /** The receiver of CSV order files with the results of their rows, one at a time. */
 export interface FileSink extends AnySink {
-  /** What is wrong with one file is told as that: any other failure is one of the receiver. */
+  /** A `DeliveryError` with `refusesResult` is about this file; any other failure is the receiver's. */
   deliverFile(file: DueCsvFile, signal: AbortSignal): Promise<DeliveryEnd>;
 }
 
@@ -191,7 +191,7 @@ export class DeliveryLoop {
     return due.length > 0;
   }
 
-  /** No more than can start next: what is due later may have to come first. */
+  /** No more than can start next: others that become due meanwhile may have to come first. */
   async #due(isProbing: boolean): Promise<readonly Due[]> {
     const { store, sink, clock } = this.#deps;
     const steadyMs = clock.steadyMs();

@@ -23,7 +23,7 @@ export type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & {
   readonly isReadNow: boolean;
   /**
-   * What was paid before is an old sale, which was not made for this worker. Absent: nothing is.
+   * An order that was paid before is an old sale, not made for this worker. Absent: none is.
    */
   readonly earliestMs?: number;
   /** The SKUs that are surely those of variations; null or absent: all are. */

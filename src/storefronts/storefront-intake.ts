@@ -186,7 +186,7 @@ export class ShopHandler {
     const { refunds, isListed } = snapshot;
     const inUse = await this.skus.current(false);
     const isLater = refunds === 'not_read' && this.skus.isBeingRead;
-    // A webhook is answered at once: what it shows is read back when the new map is in use. Without
+    // A webhook is answered at once: its order is read back when the new map is in use. Without
     // read-back only an order with SKUs that the old map lacks waits.
     const isOld = isLater || (!isListed && order.lines.every(({ sku }) => inUse.has(sku)));
     const skus = isOld ? inUse : await this.skus.current();
@@ -222,8 +222,8 @@ export class ShopHandler {
   }
 
   /**
-   * Whether the shop is known by these, or by nothing of their kind yet. What its own API shows is
-   * always its own.
+   * Whether the shop is known by these, or by nothing of their kind yet. An order from its own API
+   * is always its own.
    */
   async #isOwn(sites: readonly string[], { isListed, document }: OrderSnapshot): Promise<boolean> {
     const { store } = this.#deps;
@@ -252,7 +252,7 @@ export class ShopHandler {
     return true;
   }
 
-  /** What was paid before is an old sale. The times of shops are whole seconds. */
+  /** An order that was paid before is an old sale. The times of shops are whole seconds. */
   async #earliestMs(): Promise<number> {
     const { source, lookbackH } = this.shop;
     const connectedMs = (await this.#deps.store.connectedAt(source)) ?? 0;

@@ -116,7 +116,7 @@ const defaultTimeouts: Timeouts = {
 const noLookup = 'the wire mapping has no such lookup';
 const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null });
 
-/** What an answer may repeat of a request, and that is no code. */
+/** The values of a request that an answer may repeat, and that are no codes. */
 function knownOf(
   ordered: (Pick<Expectation, 'variant' | 'plan'> & { readonly reference?: string | null }) | null,
 ) {

@@ -149,7 +149,7 @@ export function notAccepted({ source, rejections }: OrderDetail): Html | null {
   ]);
   const list = `/attention?source=${encodeURIComponent(source)}`;
   return html`${table('Lines that were not accepted', ['Line', 'Code', 'Rule', 'Value'], rows)}
-<p>Correct them in the shop and send the order again: what was accepted is not bought twice. What nobody corrects stays in the <a href="${list}">attention list of this shop</a> until a person ends it there.</p>`;
+<p>Correct them in the shop and send the order again: accepted lines are not bought twice. A line that nobody corrects stays in the <a href="${list}">attention list of this shop</a> until an operator ends it there.</p>`;
 }
 
 function deliveryTable(

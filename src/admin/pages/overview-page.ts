@@ -264,6 +264,6 @@ function spentSection({ read, clock }: PageSources): Html {
   const main =
     rows.length === 0
       ? html`<p>Nothing in the last ${spendingDays} days.</p>`
-      : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. Refunds are not taken off what was spent. What costs nothing, such as the cancel of an eSIM, is not counted.</p>`;
+      : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. Refunds are not taken off what was spent. Free orders, such as the cancel of an eSIM, are not counted.</p>`;
   return foldedSection('spent', 'Spent', main);
 }

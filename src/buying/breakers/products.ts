@@ -81,8 +81,8 @@ export class Products implements ProductStates {
     steadyMs: number,
   ): void {
     if (product === null) return;
-    // What was accepted and cannot be delivered proves nothing, also where that shows only when its
-    // units come.
+    // An accepted order that cannot be delivered proves nothing, also where only its units show
+    // that.
     if (isUnread && purpose === 'lookup') this.#proven.delete(product);
     if (isUnread) return;
     if (isAccepted) {

@@ -197,8 +197,8 @@ function settleNotFound(input: DecisionInput): Settlement {
 }
 
 /**
- * A lost outbox may have sent it, and its own reference is absent. What takes its place may be bought
- * all the same: it is looked up, too, as often as an absence must be answered.
+ * A lost outbox may have sent it, and its own reference is absent. The entry that takes its place may
+ * be bought all the same: it is looked up, too, as often as an absence must be answered.
  */
 function absentAfterLoss(input: DecisionInput): Settlement {
   const { facts, policy, nowMs } = input;

@@ -194,7 +194,7 @@ function unknown(input: DecisionInput, base: Settlement, cell: Cell): Settlement
   };
 }
 
-/** It may have been bought all the same: what was answered is kept until a lookup settles it. */
+/** It may have been bought all the same: the answer is kept until a lookup settles it. */
 function resolve(input: DecisionInput, base: Settlement, cell: Cell, outcome: Outcome): Settlement {
   const isForeign = base.row === 'answer_mismatch';
   if (!input.policy.canLookUp) {

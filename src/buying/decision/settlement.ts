@@ -29,7 +29,7 @@ export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 
    * believed.
    */
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
-  /** What is kept is why it was cancelled: that counts once lookups have not found it. */
+  /** `buffered` is why it was cancelled: that counts once lookups have not found it. */
   readonly isEnding: boolean;
   /** The order of the eSIM of a cancel shows that it is in use. */
   readonly isEsimUsed?: boolean;

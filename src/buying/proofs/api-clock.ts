@@ -6,8 +6,7 @@ import type { AnswerTimes } from '../../wholesale/transport/call-end.ts';
 import { budgetedProbe, type ProbeDeps } from './budgeted-read.ts';
 
 /**
- * Who knows the time by which deadlines are judged. Without an API clock, that is what this
- * machine's clock shows.
+ * The clock by which deadlines are judged: that of the API, or without it that of this machine.
  */
 interface TimeSources {
   readonly clock: Pick<Clock, 'wallMs'>;

@@ -6,8 +6,8 @@ import type { EntryRow } from '../../store/sqlite/rows.ts';
 import type { Settlement } from '../decision/settlement.ts';
 
 /**
- * What a person found to be another order, and what was never bought, has no number of its own. A
- * number is compared within one family; a top-up or a cancel may show the order that its eSIM came
+ * An entry that was never bought, or whose answer was about another order, has no number of its own.
+ * A number is compared within one family; a top-up or a cancel may show the order that its eSIM came
  * from.
  */
 const selectByNumber = statementOf<

@@ -42,8 +42,8 @@ export interface RenderedRequest {
 }
 
 /**
- * What a claim is made with. Its functions are asked before the transaction begins, and told after
- * it is on disk.
+ * The parts of a claim. Its functions are asked before the transaction begins, and told after it is
+ * on disk.
  */
 export interface AttemptClaim {
   readonly step: 'send' | 'lookup';
@@ -56,7 +56,7 @@ export interface AttemptClaim {
    * `nowMs`.
    */
   readonly latestMs?: number;
-  /** What is due, and what waits, is counted by it. */
+  /** Due times are compared with it. */
   readonly steadyMs: number;
   /**
    * Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so
@@ -157,7 +157,7 @@ export function openAttempt(outbox: Outbox, queue: Queue, claim: AttemptClaim): 
     return row === null ? null : claimEntry(outbox, row, request, claiming);
   });
   if (aside.length > 0) claim.onSetAside?.(aside);
-  // What is looked up first, or sent again, counts as an unknown outcome now.
+  // An entry that is looked up first, or sent again, counts as an unknown outcome now.
   const isRecovering = aside.some(({ step }) => step.step === 'recover');
   return attempt === null && isRecovering ? openAttempt(outbox, queue, claim) : attempt;
 }

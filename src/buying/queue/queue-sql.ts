@@ -187,7 +187,7 @@ export class Queue extends OutboxSteps {
     return null;
   }
 
-  /** What comes last has one turn of ten, in which new and failing products take turns. */
+  /** The last place has one turn of ten, in which new and failing products take turns. */
   #placeOf(candidates: Candidates, rules: LaneRules): number {
     const place = placeOf(candidates, rules);
     const isLate = this.#turns - this.#lastTurnOfLast < turnsBetweenLast;

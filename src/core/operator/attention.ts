@@ -86,7 +86,7 @@ export const attentionReasons = {
   )`repair the receiver and write it again with ${'rewrite'}, or end it with ${'ack'}`,
   gone_in_shop: holding(
     'nothing: the shop has deleted the order',
-  )`give what was bought by hand if it is paid, then end it with ${'ack'}`,
+  )`give the bought units by hand if it is paid, then end it with ${'ack'}`,
   nobody_mailed: holding(
     'this order: its customer is not told',
   )`give the codes of its note by hand and complete it in the shop, then end it with ${'ack'}`,
@@ -99,11 +99,11 @@ export const attentionReasons = {
     'nothing: it was delivered, perhaps to the wrong customer',
   )`ask the supplier whose it is, replace what is wrong, then end it with ${'ack'}`,
   uncounted_cost: holding(
-    'nothing: what was spent does not have it',
+    'nothing: the amount spent leaves it out',
   )`compare the answer with the mapping by ${'test'} and correct \`wholesale.wire.answer\`, then end it with ${'ack'}`,
   line_refused: line`correct the line and send it again, or end it with ${'ack'}`,
   other_content: holding(
-    'nothing: what was accepted first counts',
+    'nothing: the first content counts',
   )`compare both contents in ${'show'}, then end it with ${'ack'}`,
   sku_unknown: line`correct the SKU map, or the SKU in the shop: it is bought by itself then. Or end it with ${'ack'}`,
   changed_in_shop: line`look at the order in the shop and decide what becomes of it (${'give'} gives a part of it), then end it with ${'ack'}`,
@@ -121,13 +121,13 @@ export const attentionReasons = {
   )`do in the shop what the message says, look there for paid orders that are missing here, then end it with ${'ack'}`,
   skus_lost: holding(
     'the orders with these SKUs',
-  )`put them back into the SKU map: what was flagged meanwhile is bought by itself; or end it with ${'ack'}`,
+  )`put them back into the SKU map: the worker then buys the orders that were flagged meanwhile; or end it with ${'ack'}`,
   signature_refused: holding(
     'nothing: its orders come minutes later, by read-back',
   )`copy the secret of its webhooks into the file of \`secrets\` and \`reload\`; the row ends with the next signed webhook`,
   other_worker: holding(
     'every purchase for this shop',
-  )`stop the other worker. If it is an old one that runs no more, end the row with ${'ack'}: what is held is bought then`,
+  )`stop the other worker. If it is an old one that runs no more, end the row with ${'ack'}: the worker then buys the held orders`,
   waits_long: line`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
 } satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;

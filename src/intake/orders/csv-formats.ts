@@ -32,8 +32,8 @@ const formatSchema = z.strictObject({
 export const ownFormat: CsvFormat = { columns: {}, rules: [], inherited: [], lineIdIsSku: false };
 
 /**
- * The format of a folder: one in `config/formats`, or a file in that form. What `only` says about a
- * column comes first.
+ * The format of a folder: one in `config/formats`, or a file in that form. The columns of
+ * `only` are judged first.
  * @throws OrderSyncError CONFIG_INVALID when there is no such format
  */
 export function readCsvFormat({

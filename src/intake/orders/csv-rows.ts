@@ -94,7 +94,7 @@ async function readDialect(
     const next = await iterator.next();
     if (next.done === true) break;
     begin = Buffer.concat([begin, next.value]);
-    // How long the pieces are must make no difference.
+    // The length of the pieces must make no difference.
     text = begin.subarray(0, rowBytes).toString('utf8');
   }
   rejectHtml(text);

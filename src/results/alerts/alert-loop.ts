@@ -97,7 +97,7 @@ export class AlertLoop {
     // Read each time: the stored times move when the clock is set.
     const told = this.#unrecorded ?? (await store.alerts.told(name));
     const { rows, complete } = await store.alerts.rows(mostRows);
-    // That this endpoint takes no alerts is for the others.
+    // Only the other endpoints can tell that this one takes no alerts.
     const ofOthers = rows.filter(({ id }) => id !== `sink:alert:${name}`);
     const open = openConditions(ofOthers, await troubles());
     const news = newsSince(told.conditions, open, complete);

@@ -68,8 +68,8 @@ export function openConditions(
 }
 
 /**
- * Fewer rows are no news. Unless `complete`, there are more rows than these: what is not found may
- * still be open.
+ * Fewer rows are no news. Unless `complete`, there are more rows than these: a condition
+ * that is not among them may still be open.
  */
 export function newsSince(
   told: readonly AlertCondition[],
@@ -126,7 +126,7 @@ const sentences: Readonly<Record<string, string>> = {
   sink: 'sinks take no results',
 };
 
-/** What stops buying, or may lose orders, is critical; anything else can wait for the morning. */
+/** A condition that stops buying, or may lose orders, is critical; others can wait for the morning. */
 const critical: ReadonlySet<string> = new Set(['older_copy', 'key_used_elsewhere']);
 
 function severityOf(condition: string, rows: readonly AlertRow[]): 'critical' | 'warning' {

@@ -23,7 +23,7 @@ const deleteMark = statementOf<[mark: string, entryId: number], never>(
 const clearEnding = statementOf<[mark: string, entryId: number], never>(
   'UPDATE unit_marks SET ending = NULL WHERE mark = ? AND entry_id = ?',
 );
-// One that was delivered it comes first. What was never bought has no unit of its own.
+// An entry that was delivered the unit comes first. An entry that was never bought has no unit.
 const selectOther = statementOf<[mark: string, entryId: number], OtherEntry>(
   `SELECT e.id, e.reference, e.state FROM unit_marks u JOIN entries e ON e.id = u.entry_id
    WHERE u.mark = ? AND e.id <> ? AND e.state NOT IN ('rejected', 'expired', 'cancelled')

@@ -134,8 +134,8 @@ export function addReplacements(
 }
 
 /**
- * The reference of what takes the place of this entry: the same from the other balance, or a
- * re-order by an operator. What took the place of another one may also have given it back.
+ * The reference of the entry that takes the place of this one: the same from the other balance, or a
+ * re-order by an operator. A replacement may also have given the place back.
  */
 export function replacementOf(outbox: Outbox, row: EntryRow): string {
   const { generation, part, absences } = row;

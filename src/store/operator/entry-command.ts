@@ -191,7 +191,7 @@ function requireWholeLine(database: Sqlite, row: EntryRow): void {
 }
 
 /**
- * One unit, one customer: what another order was delivered is not given to a second one. An order
+ * One unit, one customer: a delivered unit is not given to a second order. An order
  * that needs review itself was not delivered, so it gives its eSIMs up.
  */
 function takeUnits(outbox: Outbox, row: EntryRow, units: readonly Unit[]): void {

@@ -114,7 +114,8 @@ function resumeScope({ database }: Outbox, request: ScopeRequest): void {
       hint: paused.length === 0 ? 'nothing is paused' : `paused are: ${paused.join(', ')}`,
     });
   }
-  // Who resumes a family that waits for its first delivered order takes the connector for right.
+  // An operator who resumes a family that waits for its first delivered order takes the connector
+  // for right.
   const unproven = before?.reason === connectorUnproven ? scopeFrom(scope) : null;
   if (unproven?.kind === 'family') proveConnector(database, unproven.family, nowMs);
   recordAudit(database, {

@@ -124,7 +124,7 @@ export function actionSubjectOf(database: Sqlite, row: ActingRow): ActionSubject
   };
 }
 
-/** What decides beside its own row what an entry waits for. */
+/** The facts outside its own row that decide what an entry waits for. */
 function readEntryContext(database: Sqlite) {
   const pauses = readPauses(database);
   return {

@@ -99,7 +99,7 @@ export function openReader(path: string): OutboxReader & { close(): void } {
   const database = openReadOnly(path);
   try {
     refuseOlder(database);
-    // Who only reads has no key: no code leaves the outbox without an audit entry.
+    // A reader has no key: no code leaves the outbox without an audit entry.
     const units = new SealedUnits(new SealKeys([]));
     const sandbox = readMeta(database, 'upstream') === 'sandbox';
     return { ...readerOf({ database, units, sandbox }), close: () => void database.close() };

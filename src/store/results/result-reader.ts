@@ -173,9 +173,9 @@ function errorOf(row: LineEntryRow): ResultEntry['error'] {
     code,
     message: row.review_reason ?? row.error_message ?? '',
     action: inReview.includes(row.state)
-      ? 'Do not order it again: a person is looking at it.'
+      ? 'Do not order it again: an operator is looking at it.'
       : row.state === 'unknown'
-        ? `Do not order it again: ${row.outcome_unknown === 1 ? 'it may have been bought' : 'that it was not bought is being confirmed'}.`
+        ? `Do not order it again: ${row.outcome_unknown === 1 ? 'it may have been bought' : 'the worker is confirming that it was not bought'}.`
         : clientActionFor(code),
   };
 }

@@ -215,8 +215,8 @@ export class Results extends OutboxSteps {
   readonly pauseSink = this.write(setPause);
 
   /**
-   * @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own
-   * retry
+   * @param resume `wasOutage`: results that failed meanwhile are due at once, and do not wait for
+   * their own retry
    */
   readonly resumeSink = this.step(({ database, clock }, sink: string, wasOutage: boolean): void => {
     endPause(database).run(sink);

@@ -2,8 +2,8 @@ import type { EntryState } from '../../core/entry/states.ts';
 import { statementOf, type Sqlite } from './database.ts';
 
 /**
- * So many new entries are counted at once. Who reads the counts counts those that are newer, at
- * most twice as many.
+ * So many new entries are counted at once. A reader of the counts adds those that are newer, at most
+ * twice as many.
  */
 const newEntriesAtOnce = 1000;
 

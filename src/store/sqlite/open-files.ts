@@ -90,7 +90,7 @@ export class OpenFiles {
     return wrote && bytes > 0 && this.#hasHole();
   }
 
-  /** SQLite writes at the old end of a log that was cut meanwhile: what was before it is empty. */
+  /** SQLite writes at the old end of a log that was cut meanwhile: the part before it is empty. */
   #hasHole(): boolean {
     const { name } = this.#database;
     const frameBytes =

@@ -118,7 +118,7 @@ const clockLeewayMs = 5000;
 export const isInDoubt = (order: { readonly modifiedMs: number }, seen: SeenState): boolean =>
   seen.modifiedMs > seen.receivedMs + clockLeewayMs && order.modifiedMs < seen.modifiedMs;
 
-/** No call to a shop takes as long, in ms: what it shows is newer than what came in before. */
+/** No call to a shop takes as long, in ms: its answer is newer than any state that came in before. */
 const longestReadMs = 120_000;
 
 /** A state that came in while the shop was read may be newer than what was read. */

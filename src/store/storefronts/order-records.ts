@@ -217,8 +217,8 @@ function setUnreadableFlags(
     (row) =>
       !flags.some((it) => it.lineId === row.lineId && it.code === row.code && it.rule === row.rule),
   );
-  // That there are too many flags is told until one of them leaves: then there is a place for one
-  // that was not listed.
+  // The flag "too many" stays until one of them leaves: then there is a place for one that was not
+  // listed.
   const isAnyLeft = corrected.some(({ code }) => code !== tooManyFlags.code);
   if (isAnyLeft) {
     for (const { id } of corrected) remove(outbox.database).run(id);

@@ -4,8 +4,8 @@ const notice =
   /^(<br ?\/?>\s*)?(<b>)?(PHP )?(Notice|Warning|Deprecated|Strict Standards|(Fatal|Parse) error)(<\/b>)?:/i;
 
 /**
- * What an answer is that is not the API's. Of JSON, which may be a part of an order, nothing is
- * shown.
+ * Describes an answer that is not the API's. Of JSON, which may be a part of an order, it shows
+ * nothing.
  */
 export function whatItIs(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes.subarray(0, 65_536)).trimStart();

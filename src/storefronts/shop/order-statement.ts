@@ -128,8 +128,8 @@ function stateLine(
 const piecesIn = (text = ''): number | null => (/^\d{1,9}$/.test(text) ? Number(text) : null);
 
 /**
- * Without its status, and with its fields in one order: what is written is compared with what the
- * shop has.
+ * Without its status, and with its fields in one order, to be compared with the statement that
+ * the shop has.
  */
 function forShop(unit: Unit): Unit {
   const known = unitFieldNames.filter((name) => unit[name] !== undefined);
@@ -159,8 +159,7 @@ export function codesJson(given: readonly LineStatement[]): string {
 }
 
 /**
- * Whether the shop says that an order is paid: what was bought of it, also as an operator wanted,
- * is given.
+ * Whether the shop says that an order is paid, so that its bought units are given.
  */
 export const saysPaid = ({ state, lacksPaidMs = false }: ShopOrder): boolean =>
   state === 'paid' || lacksPaidMs;

@@ -221,7 +221,7 @@ function whyWithheld(
   const problem = `a fulfilment order of the shop's order is ${blocked}`;
   return new WriteBackError(
     'waits',
-    `${problem}: what was delivered is fulfilled when it is open again`,
+    `${problem}: the delivered pieces are fulfilled when it is open again`,
   );
 }
 

@@ -313,8 +313,7 @@ function planWrites(
 }
 
 /**
- * The notes that were not posted yet. What the customer reads in a note needs no private one, which
- * would repeat it.
+ * The notes that were not posted yet. A private note does not repeat one that the customer reads.
  */
 function missingNotes(
   statement: OrderStatement,

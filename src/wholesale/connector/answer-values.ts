@@ -104,7 +104,7 @@ export function amountIn(value: ExactJson, minorDigits: number): string | null {
   return `${padded.slice(0, -minorDigits)}.${padded.slice(-minorDigits)}${fraction}`;
 }
 
-/** A text in the place of an amount. What does not look like one may be a code: it is not shown. */
+/** A text in the place of an amount. A text that does not look like one may be a code: it is not shown. */
 export function shownAmount(value: ExactJson): string | null {
   const text = textIn(value)?.trim() ?? null;
   return text === null || /^[-+]?[\d.,' ]{1,24}(e[-+]?\d{1,4})?$/i.test(text) ? text : '(a text)';

@@ -17,7 +17,7 @@ export function stateText(entry: EntryDetail): string {
 }
 
 /** How an entry ends once a lookup has confirmed that it was not bought. */
-export function endOf(errorCode: string | null) {
+export function endOf(errorCode: string | null): string {
   if (errorCode === null) return 'too late';
   return ['taken_back', 'cancelled_by_person', samePurchase].includes(errorCode)
     ? 'cancelled'

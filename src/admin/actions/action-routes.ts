@@ -187,9 +187,8 @@ async function shownAtOnce(
 function doneText(command: OperatorCommand): string {
   switch (command.action) {
     case 'pause':
-      return `Done: ${command.scope} is paused.`;
     case 'resume':
-      return `Done: ${command.scope} is resumed.`;
+      return `Done: ${command.scope} is ${command.action}d.`;
     case 'acknowledge':
       return 'Done: the row has left the attention list.';
     case 'rewrite_results':
@@ -247,7 +246,7 @@ function refusal(
   const entry = order?.entries.find((it) => it.reference === reference);
   return html`<p class="problem">${error.message}</p>
 ${error.hint === undefined ? null : html`<p>${error.hint}</p>`}
-${entry === undefined ? null : html`<h2>What can be done instead</h2><p><span class="code">${entry.reference}</span> is ${entry.state}.</p>${actionForms.entry(entry, form) ?? html`<p>Nothing can be done to it.</p>`}`}`;
+${entry === undefined ? null : html`<h2>What can be done instead</h2><p>${code(entry.reference)} is ${entry.state}.</p>${actionForms.entry(entry, form) ?? html`<p>Nothing can be done to it.</p>`}`}`;
 }
 
 /**

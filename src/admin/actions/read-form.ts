@@ -56,16 +56,14 @@ const contents = new Map<string, (fields: FormFields) => object>([
   ['pause', scoped],
   ['resume', scoped],
   ['read_catalogue', (fields) => topupsOf(fields.get('iccid') ?? '')],
-  ['rewrite_results', (fields) => ({ which: resultOf(fields), afterId: 0 })],
+  [
+    'rewrite_results',
+    (fields) => {
+      const [sink, source, orderId] = ['sink', 'source', 'order_id'].map((it) => fields.get(it));
+      return { which: { sink, source, orderId }, afterId: 0 };
+    },
+  ],
 ]);
-
-const resultOf = (fields: FormFields): object => {
-  return {
-    sink: fields.get('sink'),
-    source: fields.get('source'),
-    orderId: fields.get('order_id'),
-  };
-};
 
 /**
  * Reads a form.

@@ -15,7 +15,7 @@ interface OfferedAction {
   readonly what: string | Html;
   readonly fields: Readonly<Record<string, string>>;
   /** Fields for the person to fill in, besides the reason. */
-  readonly inputs?: Html;
+  readonly inputs?: Html | undefined;
   /** Nobody is asked for a reason: nothing is decided yet, or the worker's log says who it was. */
   readonly isPreview?: boolean;
 }
@@ -54,64 +54,39 @@ function choiceInput(name: string, label: string, choices: readonly string[]): H
   return html`<label>${label}<br><select name="${name}">${choices.map((value) => html`<option value="${value}">${value === 'retry' ? 'retry now' : value}</option>`)}</select></label>`;
 }
 
-/** The forms of an action that `allowedActions` allows for an entry now. */
-function offersOf(action: EntryActionName, entry: EntryDetail): readonly OfferedAction[] {
-  const { reference, state, heldFrom } = entry;
-  const offer = (
-    title: string,
-    what: string,
-    more: Partial<OfferedAction['fields']> = {},
-    inputs?: Html,
-  ) => {
-    return {
-      title,
-      what,
-      fields: { action, reference, ...more },
-      ...(inputs === undefined ? {} : { inputs }),
-    };
+/** The form of an action that `allowedActions` allows for an entry now. */
+function offerOf(action: EntryActionName, { reference, state, heldFrom }: EntryDetail) {
+  const offer = (title: string, what: string, inputs?: Html): OfferedAction => {
+    return { title, what, fields: { action, reference }, inputs };
   };
   switch (action) {
     case 'hold':
-      return [offer('Hold', 'It is not sent until somebody releases it.')];
+      return offer('Hold', 'It is not sent until somebody releases it.');
     case 'release':
-      return [
-        offer('Release', `It becomes ${heldFrom ?? 'pending'} again, as before it was held.`),
-      ];
+      return offer('Release', `It becomes ${heldFrom ?? 'pending'} again, as before it was held.`);
     case 'cancel':
-      return [
-        offer('Cancel', 'It ends as cancelled: nothing is bought for it, and the shop is told so.'),
-      ];
+      return offer(
+        'Cancel',
+        'It ends as cancelled: nothing is bought for it, and the shop is told so.',
+      );
     case 'retry': {
       const waits = 'The worker sends it as soon as the budget allows, with the same reference.';
       const other =
         'The worker looks it up now, or sends it again with the same reference: it is not bought twice.';
-      return [offer('Retry now', state === 'waiting' ? waits : other)];
+      return offer('Retry now', state === 'waiting' ? waits : other);
     }
-    case 'reorder': {
-      const what =
-        "A new entry takes its place. Its new reference can buy once more, so first look for the old one in the supplier's list of orders. After a correction of a SKU map use `orders reorder --remap`.";
-      return [
-        offer(
-          'Order again',
-          what,
-          {},
-          textInput('confirm', `Type the old reference to confirm: ${reference}`, ''),
-        ),
-      ];
-    }
-    case 'resolve': {
-      const title = state === 'fulfilled' ? 'Enter the missing units' : 'Resolve';
-      const what =
-        'You settle it as you found it at the supplier. The shop gets the result, with your name.';
-      return [
-        offer(
-          title,
-          what,
-          {},
-          resolutionInputs(state === 'fulfilled' ? ['fulfilled'] : resolutions),
-        ),
-      ];
-    }
+    case 'reorder':
+      return offer(
+        'Order again',
+        "A new entry takes its place. Its new reference can buy once more, so first look for the old one in the supplier's list of orders. After a correction of a SKU map use `orders reorder --remap`.",
+        textInput('confirm', `Type the old reference to confirm: ${reference}`, ''),
+      );
+    case 'resolve':
+      return offer(
+        state === 'fulfilled' ? 'Enter the missing units' : 'Resolve',
+        'You settle it as you found it at the supplier. The shop gets the result, with your name.',
+        resolutionInputs(state === 'fulfilled' ? ['fulfilled'] : resolutions),
+      );
   }
 }
 
@@ -123,18 +98,26 @@ ${textInput('note', 'A sentence for the result that the shop gets')}
 <label>The delivered units, one code a line<br><textarea name="units" rows="3" maxlength="40000" autocomplete="off"></textarea></label>
 <label><input type="checkbox" name="no_units" value="yes"> The units are not known: the result asks for delivery by hand</label>`;
 
-const topupsAction = (iccids: readonly string[]): OfferedAction => ({
-  title: 'Top-up plans',
-  what: 'Asks the supplier with which plans the eSIM can be topped up. Nothing is bought.',
-  fields: { action: 'read_catalogue' },
-  inputs: choiceInput('iccid', 'eSIM', iccids),
-  isPreview: true,
-});
+/** Nothing is decided by it. */
+const preview = (
+  title: string,
+  what: OfferedAction['what'],
+  fields: OfferedAction['fields'],
+  inputs?: Html,
+): OfferedAction => ({ title, what, fields, inputs, isPreview: true });
+
+const topupsAction = (iccids: readonly string[]): OfferedAction =>
+  preview(
+    'Top-up plans',
+    'Asks the supplier with which plans the eSIM can be topped up. Nothing is bought.',
+    { action: 'read_catalogue' },
+    choiceInput('iccid', 'eSIM', iccids),
+  );
 
 function entryActions(entry: EntryDetail): readonly OfferedAction[] {
   const { reference, unitCount, shreddedAt, iccids } = entry;
   const offered = [
-    ...allowedActions(entry).flatMap((action) => offersOf(action, entry)),
+    ...allowedActions(entry).map((action) => offerOf(action, entry)),
     ...(iccids.length === 0 ? [] : [topupsAction(iccids)]),
   ];
   if (unitCount === 0 || shreddedAt !== null) return offered;
@@ -165,13 +148,12 @@ function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
     product && `of ${product}`,
   ];
   return [
-    {
-      title: 'Decide on all of them',
-      what: `Shows first how many entries ${of.filter(Boolean).join(', ')} it would concern.`,
-      fields: { action: 'bulk', state, source, product, code: '' },
-      inputs: choiceInput('order', 'What to do', choices),
-      isPreview: true,
-    },
+    preview(
+      'Decide on all of them',
+      `Shows first how many entries ${of.filter(Boolean).join(', ')} it would concern.`,
+      { action: 'bulk', state, source, product, code: '' },
+      choiceInput('order', 'What to do', choices),
+    ),
   ];
 }
 
@@ -181,14 +163,7 @@ function attentionListActions(filter: URLSearchParams): readonly OfferedAction[]
   const fields = Object.fromEntries(names.map((name) => [name, given(filter, name)]));
   const what =
     'Shows first how many rows of this list, as it is filtered, need no decision any more and would leave it.';
-  return [
-    {
-      title: 'Acknowledge all of them',
-      what,
-      fields: { action: 'acknowledge', ...fields },
-      isPreview: true,
-    },
-  ];
+  return [preview('Acknowledge all of them', what, { action: 'acknowledge', ...fields })];
 }
 
 /** One decision for all rows with the same cause. */
@@ -196,22 +171,15 @@ function groupActions(group: AttentionGroup, source = ''): readonly OfferedActio
   const { kind, code, count, canAcknowledge } = group;
   if (count === 1) return attentionActions(group);
   const subject = group.subject ?? '';
-  const preview = 'Shows first what it would concern.';
+  const what = 'Shows first what it would concern.';
   if (canAcknowledge) {
     const fields = { action: 'acknowledge', kind, code, subject, source };
-    return [{ title: `Acknowledge all ${count}`, what: preview, fields, isPreview: true }];
+    return [preview(`Acknowledge all ${count}`, what, fields)];
   }
   const order = kind === 'needs_review' ? 'retry' : kind === 'held' ? 'release' : null;
   if (order === null) return [];
   const fields = { action: 'bulk', order, state: kind, code, product: subject, source };
-  return [
-    {
-      title: `${order === 'retry' ? 'Retry' : 'Release'} all ${count}`,
-      what: preview,
-      fields,
-      isPreview: true,
-    },
-  ];
+  return [preview(`${order === 'retry' ? 'Retry' : 'Release'} all ${count}`, what, fields)];
 }
 
 function pauseAction(scopes: readonly string[]): OfferedAction {
@@ -281,10 +249,7 @@ export const actionForms = {
   pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),
   reload: (places: Html, context: FormContext) => {
     const what = html`${places}<br>Write the new key there first. The worker then reads its configuration and all files of secrets again; with a mistake in them, nothing changes.`;
-    return forms(
-      [{ title: 'Reload the configuration', what, fields: { action: 'reload' }, isPreview: true }],
-      context,
-    );
+    return forms([preview('Reload the configuration', what, { action: 'reload' })], context);
   },
   /** @param scopes that are suggested */
   queue: (scopes: readonly string[], context: FormContext) => forms([pauseAction(scopes)], context),

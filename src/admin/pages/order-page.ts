@@ -90,12 +90,6 @@ ${actionForms.entry(entry, context) ?? html`<p class="faint">May be decided: ${a
 </article>`;
 }
 
-const ends = {
-  refused: 'The supplier refused it',
-  cancelled: 'It was cancelled',
-  'too late': 'Its deadline is over',
-} as const;
-
 /** The next step of an entry for which nobody has to do anything. */
 function expectedText({
   state,
@@ -112,7 +106,7 @@ function expectedText({
     return html`<p>Nothing of it is bought yet. ${when}, with the same reference each time, so it is not bought twice.</p>`;
   if (state !== 'unknown') return null;
   if (!outcomeUnknown)
-    return html`<p>${ends[endOf(errorCode)]}. The worker asks the supplier whether it was bought all the same.</p>`;
+    return html`<p>Before it ends (${endOf(errorCode)}), the worker asks the supplier whether it was bought all the same.</p>`;
   return html`<p>It may be bought: the worker asks the supplier by itself, and does not buy it twice.</p>`;
 }
 

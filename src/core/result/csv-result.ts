@@ -81,7 +81,7 @@ export function csvResultCells(line: ResultLine): readonly string[] {
   const entries = line.entries;
   const units = entries.flatMap(usableUnits);
   const of = (read: (entry: ResultEntry) => string | null): string =>
-    joined(entries.map((entry) => read(entry) ?? ''));
+    withoutFormula(joined(entries.map((entry) => read(entry) ?? '')));
   const errors = [
     ...[line.error, ...entries.map(({ error }) => error)].filter((it) => it !== null).slice(0, 1),
     ...entries
@@ -91,9 +91,9 @@ export function csvResultCells(line: ResultLine): readonly string[] {
   return [
     line.state,
     of(({ reference }) => reference),
-    withoutFormula(of(({ order_number: number }) => number)),
-    withoutFormula(of(({ cost }) => cost)),
-    withoutFormula(of(({ currency }) => currency)),
+    of(({ order_number: number }) => number),
+    of(({ cost }) => cost),
+    of(({ currency }) => currency),
     ...unitFieldNames.map((name) => usable(joined(units.map((unit) => unit[name] ?? '')))),
     withoutFormula(errors[0]?.code ?? ''),
     withoutFormula(joined(errors.map(({ message }) => message))),

@@ -65,13 +65,11 @@ export function rememberUnits(
   const has = new Set(now.flatMap((unit) => namesOf(unit).own));
   for (const name of had)
     if (!has.has(name)) deleteMark(database).run(unitMark(namespace, name), id);
-  for (const unit of now) {
-    const [first, ...more] = namesOf(unit).own;
-    if (first === undefined) continue;
-    if (!had.has(first)) insertMark(database).run(unitMark(namespace, first), id, endingOf(unit));
-    for (const name of more)
-      if (!had.has(name)) insertMark(database).run(unitMark(namespace, name), id, null);
-  }
+  for (const unit of now)
+    for (const [index, name] of namesOf(unit).own.entries()) {
+      const ending = index === 0 ? endingOf(unit) : null;
+      if (!had.has(name)) insertMark(database).run(unitMark(namespace, name), id, ending);
+    }
   if (operation !== 'esim_order') return;
   const iccids = new Set(now.flatMap(({ iccid }) => iccid ?? []));
   for (const { iccid } of before)

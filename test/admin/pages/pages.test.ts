@@ -229,16 +229,20 @@ describe('the pages', () => {
       (await (await startPages({ ...local, store: box.store })).ask('/orders/shop1/1001')).text;
     const refused = await standingIn('pending');
     await settle(refused, { ...outOfStock, state: 'unknown', nextStep: 'lookup' });
-    expect(await shown(refused)).toContain('The supplier refused it. The worker asks the supplier');
+    expect(await shown(refused)).toContain(
+      'Before it ends (refused), the worker asks the supplier',
+    );
     const cancelled = await standingIn('waiting');
     await act(cancelled, { action: 'cancel' });
-    expect(await shown(cancelled)).toContain('It was cancelled. The worker asks the supplier');
+    expect(await shown(cancelled)).toContain(
+      'Before it ends (cancelled), the worker asks the supplier',
+    );
     const late = await Outbox.open();
     onTestFinished(() => late.close());
     await late.accept([cardLine({ notAfterMs: 520_000 })]);
     await settle(late, outOfStock);
     await stepsOf(late.store).expireOverdue(520_000, 5);
-    expect(await shown(late)).toContain('Its deadline is over. The worker asks the supplier');
+    expect(await shown(late)).toContain('Before it ends (too late), the worker asks the supplier');
   });
 
   it('tell once on each page that nothing is bought, while the account is paused', async () => {

@@ -1,3 +1,4 @@
+import { withoutCancelled } from './delivered-lines.ts';
 import { unitFieldNames } from '../answers/unit-fields.ts';
 import type { ResultEntry, ResultLine } from './result-document.ts';
 
@@ -71,11 +72,8 @@ function usable(value: string): string {
 const delivered: readonly ResultEntry['state'][] = ['fulfilled', 'needs_manual_delivery'];
 
 /** The units that can be handed out: a row that shows a code says so. */
-function usableUnits({ state, units, cancelled_iccids: cancelled = [] }: ResultEntry) {
-  if (!delivered.includes(state)) return [];
-  // A unit without an ICCID may be the cancelled one.
-  return units.filter(({ iccid = cancelled[0] }) => !cancelled.some((it) => it === iccid));
-}
+const usableUnits = (entry: ResultEntry) =>
+  delivered.includes(entry.state) ? withoutCancelled(entry, entry.units) : [];
 
 export function csvResultCells(line: ResultLine): readonly string[] {
   const entries = line.entries;

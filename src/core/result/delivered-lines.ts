@@ -53,5 +53,14 @@ function partOf(entry: ResultEntry, order: OrderedEntry): Delivered {
   }
   const { kind, units } = judgeUnits(entry.units, { ...order, operation, reference, orderNumber });
   const isShown = (kind === 'complete' || kind === 'fewer') && !worthless.includes(state);
-  return { units: isShown ? units : [], toppedUp: [], isComplete: isShown && kind === 'complete' };
+  const isComplete = isShown && kind === 'complete';
+  return { units: isShown ? withoutCancelled(entry, units) : [], toppedUp: [], isComplete };
+}
+
+/** The units that still work. One without an ICCID may be the cancelled one. */
+export function withoutCancelled(
+  { cancelled_iccids: cancelled = [] }: ResultEntry,
+  units: readonly Unit[],
+): readonly Unit[] {
+  return units.filter(({ iccid = cancelled[0] }) => !cancelled.some((it) => it === iccid));
 }

@@ -9,6 +9,7 @@ interface Given {
   readonly quantity?: number | null;
   readonly operation?: ResultEntry['operation'];
   readonly replaced?: boolean;
+  readonly cancelled?: readonly string[];
 }
 
 const cards = (count: number): Unit[] =>
@@ -24,6 +25,7 @@ function givenBy(...given: readonly Given[]) {
       quantity = 1,
       operation = 'gift_card_order',
       replaced = false,
+      cancelled = [],
     } = each;
     const reference = `os-reference-${index}`;
     const isCard = operation === 'gift_card_order';
@@ -42,7 +44,7 @@ function givenBy(...given: readonly Given[]) {
       cost: '1.00',
       error: null,
     };
-    return { reference, operation, state, units, ...rest };
+    return { reference, operation, state, units, cancelled_iccids: cancelled, ...rest };
   });
   return deliveredOf({ line_id: '1', state: 'fulfilled', entries, error: null }, ordered);
 }
@@ -64,6 +66,20 @@ describe('what a line gives its customer', () => {
       });
     },
   );
+
+  it('is no eSIM that was cancelled since, and nothing is missing because of that', () => {
+    const units = ['8999901000000000013', '8999901000000000021'].map((iccid) => ({
+      iccid,
+      lpa: `LPA:1$smdp.example.com$${iccid}`,
+    }));
+    const cancelled = ['8999901000000000013'];
+    const given = { state: 'fulfilled', operation: 'esim_order', units, quantity: 2 } as const;
+    expect(givenBy({ ...given, cancelled })).toEqual({
+      units: units.slice(1),
+      toppedUp: [],
+      isComplete: true,
+    });
+  });
 
   it.each(['rejected', 'expired', 'cancelled', 'refunded'] as const)(
     'is no unit of an entry that is %s: what it may have had is worth nothing',

@@ -349,7 +349,7 @@ function mayBeReviewed(
     order === undefined && (isKeyInQuestion || mayBeAtOtherAccount(world, seen));
   const mattersWhenAbsent = mayEnd || isAtOtherAccount || wasSenderDenied(world, seen);
   if (
-    (seen.outcomeUnknown || (wasSent && (mayEnd || wasSenderDenied(world, seen)))) &&
+    (seen.outcomeUnknown || wasSent) &&
     mattersWhenAbsent &&
     !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs)
   )

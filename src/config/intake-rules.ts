@@ -104,7 +104,7 @@ const sharedSecret = () => 'is also the secret of another entry: each entry need
 function checkCallers(check: SectionCheck, usedSecrets: Map<string, string>): void {
   const listed = check.entries(...webhook, 'tokens');
   const signers = check.entries(...webhook, 'standard_webhooks');
-  check.rotations(listed, ['scopes', 'sources']);
+  check.rotations(listed, ['scopes', 'sources', 'currency']);
   const firstOf = listed.filter((at, index) => {
     return (
       listed.findIndex((other) => check.at(...other, 'name') === check.at(...at, 'name')) === index

@@ -31,8 +31,8 @@ describe('a cancel over HTTP', () => {
   const as = (secret: string) => ({ authorization: `Bearer ${secret}` });
   const scopes: ('post' | 'cancel_esim')[] = ['post', 'cancel_esim'];
   const tokens = [
-    { name: 'one', secrets: [token], scopes, sources: ['shop1'] },
-    { name: 'two', secrets: [boundToken], scopes, sources: ['shop2', 'shop3'] },
+    { name: 'one', secrets: [token], scopes, sources: ['shop1'], currency: null },
+    { name: 'two', secrets: [boundToken], scopes, sources: ['shop2', 'shop3'], currency: null },
   ];
   async function intakeWithEsim(config: Partial<WebhookSettings> = { tokens }) {
     const intake = await startIntake({ config });
@@ -72,7 +72,15 @@ describe('a cancel over HTTP', () => {
 
   it('needs the scope cancel_esim', async () => {
     const { post, outbox } = await intakeWithEsim({
-      tokens: [{ name: 'one', secrets: [token], scopes: ['post', 'cancel'], sources: ['shop1'] }],
+      tokens: [
+        {
+          name: 'one',
+          secrets: [token],
+          scopes: ['post', 'cancel'],
+          sources: ['shop1'],
+          currency: null,
+        },
+      ],
     });
     const { status, json } = await post(cancelOf('shop1'));
     expect([status, json.code, json.detail]).toEqual([

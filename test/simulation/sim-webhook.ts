@@ -19,6 +19,7 @@ export const webhookCallers = {
       secrets: [token],
       scopes: ['post', 'read', 'cancel', 'cancel_esim'],
       sources: ['shop', 'sim', 'test'],
+      currency: null,
     },
   ],
   standardWebhooks: [{ name: 'erp', secret: `whsec_${secret.toString('base64')}`, source: null }],

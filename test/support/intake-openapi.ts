@@ -16,12 +16,27 @@ import {
 import { operations } from '../../src/core/order/purchase.ts';
 import { problemKinds } from '../../src/intake/http/problem.ts';
 
+const [giftCard, esim, topup, cancel] = orderLineSchema.options;
+/** What `completeLine` fills in may be absent. */
+const lineSchema = z.union([
+  giftCard.partial({ line_id: true, type: true, quantity: true }),
+  esim.partial({ line_id: true, type: true, quantity: true }),
+  topup.partial({ line_id: true, type: true }),
+  cancel.partial({ line_id: true }),
+]);
+
 /** One order, as it is posted and as it is written in an order file. */
 export const orderSchema = orderHeadSchema
   .extend({
     // Any JSON: the real schema refers to itself, which OpenAPI cannot express here.
     metadata: z.record(z.string(), z.unknown()).optional().describe('Carried into the result.'),
-    lines: z.array(orderLineSchema).min(1).max(orderLimits.linesPerRequest),
+    lines: z
+      .array(lineSchema)
+      .min(1)
+      .max(orderLimits.linesPerRequest)
+      .describe(
+        'A line may leave out its type if it names a variant or a plan (a plan with an iccid is a top-up), a quantity of 1, and its line_id if the order has no other line.',
+      ),
   })
   .meta({
     id: 'Order',

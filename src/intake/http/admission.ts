@@ -23,6 +23,8 @@ export interface Caller {
   /** The source of orders that name none; null: nothing names it for this caller. */
   readonly source: string | null;
   readonly sources: readonly string[] | null;
+  /** The balance to charge for orders that name none; null: each must name one. */
+  readonly currency: string | null;
   readonly scopes: readonly TokenScope[];
 }
 
@@ -103,8 +105,8 @@ export class Admission {
         waitMs,
       );
     if (found === null) throw unauthorized('The bearer token is not known.');
-    const { name, sources, scopes } = found;
-    const caller = { name, source: sources[0] ?? null, sources, scopes };
+    const { name, sources, scopes, currency } = found;
+    const caller = { name, source: sources[0] ?? null, sources, scopes, currency };
     this.#limits.guard.proven(env.incoming.socket);
     this.count(caller);
     if (scopes.includes(scope)) return caller;
@@ -133,7 +135,7 @@ export class Admission {
     const { name, source } = signed.caller;
     const sources = source === null ? null : [source];
     if (token === null) {
-      const signer: Caller = { name, source, sources, scopes: ['post'] };
+      const signer: Caller = { name, source, sources, currency: null, scopes: ['post'] };
       this.#limits.guard.proven(env.incoming.socket);
       this.count(signer);
       return signer;

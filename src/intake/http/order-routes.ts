@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
+import type { OrderDefaults } from '../../core/order/order-request.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type {
   AcceptedOrder,
@@ -69,10 +70,13 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
  */
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits } = deps;
-  const { caller, content } = await deps.admission.withBody(context, (body, { source }) => {
-    commits.requirePlace();
-    return readOrders(body, config.limits, source ?? usualSource);
-  });
+  const { caller, content } = await deps.admission.withBody(
+    context,
+    (body, { source, currency }) => {
+      commits.requirePlace();
+      return readOrders(body, config.limits, { source: source ?? usualSource, currency });
+    },
+  );
   const { lines, single } = content;
   for (const line of lines) requireSource(caller, line.source);
   requireCancelScope(caller, lines);
@@ -275,7 +279,7 @@ const shownMistakes = 100;
 function readOrders(
   body: Buffer,
   limits: Pick<WebhookLimits, 'depth' | 'batchLines'>,
-  defaultSource: string,
+  defaults: OrderDefaults,
 ): ReadOrders {
   const { orders, single, mistakes } = ordersIn(readJson(body, limits.depth));
   if (mistakes.length > 0) throw invalid(mistakes);
@@ -289,11 +293,11 @@ function readOrders(
   // Each line of an order has the problems of the order itself, too: they are kept once.
   const problems = new Set<Problem>();
   for (const order of orders) {
-    for (const checked of checkOrder(order, { source: defaultSource })) {
+    for (const checked of checkOrder(order, defaults)) {
       if (checked.kind === 'line') lines.push(checked.line);
       else for (const problem of checked.problems) problems.add(problem);
     }
-    mistakes.push(...repeatedOrder(order, defaultSource, seen));
+    mistakes.push(...repeatedOrder(order, defaults.source, seen));
   }
   for (const problem of problems) mistakes.push(mistakeOf(problem));
   if (mistakes.length > 0) throw invalid(mistakes);

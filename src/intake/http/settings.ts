@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sourceSchema } from '../../core/order/order-request.ts';
+import { currencySchema, sourceSchema } from '../../core/order/order-request.ts';
 import {
   count,
   keyName,
@@ -61,6 +61,9 @@ const tokens = listOf(
       .describe(
         'The only sources whose orders it may touch; the first is the default. Unset: the source with the name of the token.',
       ),
+    currency: orNull(currencySchema).describe(
+      'The balance to charge for orders that name none. Unset: each must name one.',
+    ),
   },
 )
   .transform((listed) =>

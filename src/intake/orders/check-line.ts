@@ -13,6 +13,7 @@ import {
   orderLineSchema,
   sourceSchema,
 } from '../../core/order/order-request.ts';
+import { mayMean, meanings } from './column-words.ts';
 import type { NewRejection } from '../../store/intake/rejections.ts';
 
 export type CheckedLine =
@@ -88,20 +89,16 @@ export function checkLine(
   }
   const problems = problemsOfLine(parsed.error.issues, value, nameOf);
   if (!isObject(value)) return { ok: false, problems };
-  const type = value['type'];
-  const implied = operations.some((known) => known === type) ? undefined : impliedType(value);
-  if (implied !== undefined) {
-    const line = { ...value, type: implied };
-    const checked = orderLineSchema.safeParse(line);
-    if (!checked.success) addProblems(problems, problemsOfLine(checked.error.issues, line, nameOf));
-  }
-  const known = implied ?? type;
-  const rule = operations.some((one) => one === known)
-    ? currencyRule(head, { ...value, type: known }, defaults)
-    : null;
+  // What its product implies in the place of an unknown type shows its other mistakes.
+  const line = isOperation(value['type']) ? value : { ...value, type: impliedType(value) };
+  const again = orderLineSchema.safeParse(line);
+  if (!again.success) addProblems(problems, problemsOfLine(again.error.issues, line, nameOf));
+  const rule = isOperation(line['type']) ? currencyRule(head, line, defaults) : null;
   if (rule !== null) addProblems(problems, [missingCurrency(rule, nameOf)]);
   return { ok: false, problems };
 }
+
+const isOperation = (type: unknown): boolean => operations.some((known) => known === type);
 
 /**
  * The type of a line that states none, or an unknown one, from what it names. A cancel is never
@@ -211,8 +208,11 @@ function ruleOfInvalid(issue: z.core.$ZodIssue, found: unknown): string {
   }
 }
 
-export function didYouMean(name: string, known: readonly string[]): string {
-  const nearest = name.length > 64 ? undefined : nearestName(name, known);
+function didYouMean(name: string, known: readonly string[]): string {
+  if (name.length > 64) return '';
+  const nearest =
+    nearestName(name, known) ??
+    meanings.find((meaning) => known.includes(meaning) && mayMean(meaning, name));
   return nearest === undefined ? '' : `: did you mean ${nearest}?`;
 }
 

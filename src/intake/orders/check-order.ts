@@ -13,6 +13,8 @@ import {
   shownValue,
   unidentified,
 } from './check-line.ts';
+import { mayMean } from './column-words.ts';
+import { type Completion, completeLine } from './complete-line.ts';
 import { type JsonFinding, jsonPointer } from './strict-json.ts';
 
 export interface FoundOrder {
@@ -37,7 +39,7 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
     return;
   }
   const { lines, ...head } = value;
-  const identify = (line: unknown): LineIdentity => {
+  const identify = (line: unknown, given = line): LineIdentity => {
     const { line_id: lineId, variant, plan, iccid } = isObject(line) ? line : {};
     const read = {
       source: head['source'],
@@ -45,7 +47,7 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
       lineId,
       product: variant ?? plan ?? iccid,
     };
-    return identityOf(read, order.lineNumberOf(isObject(line) ? line : value), defaults.source);
+    return identityOf(read, order.lineNumberOf(isObject(given) ? given : value), defaults.source);
   };
   const findings = order.findings.filter((finding) =>
     path.every((part, index) => finding.path[index] === part),
@@ -62,19 +64,20 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
   }
   const joinedHead = checkedHead.ok ? checkedHead.value : placeholderHead(head);
   const ids = new Map<string, number>();
-  for (const [index, line] of (lines as unknown[]).entries()) {
+  for (const [index, given] of (lines as unknown[]).entries()) {
     const nameOf = (at: readonly PropertyKey[]): string =>
       jsonPointer([...path, 'lines', index, ...at]);
-    const checked = checkLine(joinedHead, line, nameOf, defaults);
     const inLine = findings.filter((finding) => lineIndexOf(finding, path.length) === index);
     const found = [...problems, ...inLine.map(problemOf)];
+    const line = completed(given, { nameOf, isOneOfSeveral: lines.length > 1 }, found);
+    const checked = checkLine(joinedHead, line, nameOf, defaults);
     if (!checked.ok) addProblems(found, checked.problems);
     else if (found.length === 0) {
       const { lineId } = checked.value;
       const first = ids.get(lineId);
       if (first === undefined) {
         ids.set(lineId, index);
-        yield { kind: 'line', line: { ...checked.value, lineNumber: order.lineNumberOf(line) } };
+        yield { kind: 'line', line: { ...checked.value, lineNumber: order.lineNumberOf(given) } };
         continue;
       }
       const rule = `is also the line_id of line ${first + 1} of this order: give each purchase its own line_id`;
@@ -85,8 +88,23 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
         value: shownValue(lineId),
       });
     }
-    yield rejectionOf(identify(line), found);
+    yield rejectionOf(identify(line, given), found);
   }
+}
+
+/** A copy with what the line need not say; a value that is no line stays as it is. */
+function completed(
+  given: unknown,
+  about: Pick<Completion, 'nameOf' | 'isOneOfSeveral'>,
+  problems: Problem[],
+): unknown {
+  if (!isObject(given)) return given;
+  const line = { ...given };
+  const carried = Object.keys(line['extra'] ?? {});
+  const hasQuantities =
+    line['quantity'] === undefined && carried.some((name) => mayMean('quantity', name));
+  completeLine(line, { ...about, hasQuantities, products: ['variant', 'plan'] }, problems);
+  return line;
 }
 
 function notAnOrder(order: FoundOrder): CheckedLine {

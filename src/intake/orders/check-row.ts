@@ -12,7 +12,6 @@ import {
   checkLine,
   type FieldNames,
   identityOf,
-  impliedType,
   isObject,
   type LineIdentity,
   placeholderHead,
@@ -20,6 +19,7 @@ import {
   rejectionOf,
   shownValue,
 } from './check-line.ts';
+import { completeLine, onlyLineId } from './complete-line.ts';
 import { productColumns } from './csv-columns.ts';
 import { type CsvRow, isWholeRow } from './csv-rows.ts';
 import { judgeRow } from './row-rules.ts';
@@ -53,12 +53,6 @@ const sameIdRule =
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
 const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
-/**
- * The id of the only row of an order. It must never change: under another id the row would be
- * bought again.
- */
-const onlyLineId = '1';
-
 /** `skipped`: it is not paid. */
 export type CheckedRow =
   | CheckedLine
@@ -289,11 +283,6 @@ function lineOf(
   const { nameOf } = header;
   const line = filledCells(row, textColumns);
   if (lineId !== undefined) line['line_id'] = lineId;
-  if (!isOneOfSeveral) line['line_id'] ??= onlyLineId;
-  else if (line['line_id'] === undefined) {
-    const rule = `is required in an order of several rows: give each row an id of its own, and never change it. A row that was bought alone before has the id ${onlyLineId}`;
-    problems.push({ code: 'missing_field', field: nameOf(['line_id']), rule, value: null });
-  }
   for (const column of ['quantity', 'days'] as const) {
     const cell = cellOf(row, column);
     if (cell === undefined) continue;
@@ -315,15 +304,13 @@ function lineOf(
   if (extra.length > 0) line['extra'] = Object.fromEntries(extra);
   const named = cellOf(row, 'sku');
   // An empty cell in a column of quantities is a mistake: the quantity would be a guess.
-  const otherwise = header.known.has('quantity') ? undefined : 1;
+  const hasQuantities = header.known.has('quantity');
+  const otherwise = hasQuantities ? undefined : 1;
   if (named !== undefined && skus !== null)
     addSku(line, named, { nameOf, skus, otherwise }, problems);
-  line['type'] ??= impliedType(line);
-  const { type } = line;
-  if (otherwise !== undefined && (type === 'gift_card_order' || type === 'esim_order'))
-    line['quantity'] ??= otherwise;
-  if (type === undefined && named === undefined)
-    problems.push(nothingNamed(line, nameOf, skus !== null));
+  const products =
+    named === undefined ? ['variant', 'plan', ...(skus === null ? [] : ['sku'])] : [];
+  completeLine(line, { isOneOfSeveral, hasQuantities, products, nameOf }, problems);
   return line;
 }
 
@@ -380,19 +367,4 @@ function addSku(
   });
   if (isTopup) delete line['quantity'];
   else line['quantity'] = typeof quantity === 'number' ? quantity * sku.quantity : quantity;
-}
-
-function nothingNamed(
-  line: Readonly<Record<string, unknown>>,
-  nameOf: FieldNames,
-  bySku: boolean,
-): Problem {
-  const products = ['variant', 'plan', ...(bySku ? ['sku'] : [])]
-    .map((column) => nameOf([column]))
-    .join(' or ');
-  const rule =
-    line['iccid'] === undefined
-      ? `is required, or ${products}, which says it`
-      : `is required where only an ICCID is given: esim_cancel cancels the eSIM; with ${nameOf(['plan'])} it is topped up`;
-  return { code: 'missing_field', field: nameOf(['type']), rule, value: null };
 }

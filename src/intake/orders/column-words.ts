@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-const meanings = [
+export const meanings = [
   'order_id',
   'sku',
   'quantity',

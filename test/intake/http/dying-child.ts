@@ -31,7 +31,9 @@ const intake = await WebhookIntake.start({
   shops: { formats: [], handlerFor: () => null, health: () => 'pass', details: () => null },
   config: {
     listen: { host: '127.0.0.1', port: 0 },
-    tokens: [{ name: 'anybody', secrets: [token], scopes: ['post'], sources: ['shop1'] }],
+    tokens: [
+      { name: 'anybody', secrets: [token], scopes: ['post'], sources: ['shop1'], currency: null },
+    ],
     standardWebhooks: [],
     limits,
   },

@@ -48,6 +48,17 @@ describe('posting an order', () => {
     expect(notifications()).toBe(1);
   });
 
+  it('with no more than its product is the same order as with everything that follows from it', async () => {
+    const { post, outbox } = await startIntake();
+    const said = { line_id: '1', type: 'gift_card_order', quantity: 1 };
+    const least = { order_id: '7', currency: 'USD', lines: [{ variant: 'steam-usd-20' }] };
+    const first = await post(least);
+    expect([first.status, first.json.lines[0].line_id]).toEqual([202, '1']);
+    const again = await post({ ...least, lines: [{ ...said, variant: 'steam-usd-20' }] });
+    expect([again.status, again.json.lines]).toEqual([200, first.json.lines]);
+    expect(outbox.store.read.counts().pending).toBe(1);
+  });
+
   it('does not say that nothing was accepted when its result cannot be told, and is the same when it is sent again', async () => {
     const { post, outbox } = await startIntake();
     const first = await post(order());

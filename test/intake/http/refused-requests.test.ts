@@ -82,6 +82,34 @@ const badBodies: readonly [string, string | Buffer, number, string, string | nul
     '#/lines/0/quanity',
   ],
   [
+    'a quantity under a short name',
+    JSON.stringify(lineWith({ qty: 3, quantity: undefined })),
+    422,
+    'unknown_field',
+    '#/lines/0/qty',
+  ],
+  [
+    'a line that names no product',
+    JSON.stringify(lineWith({ type: undefined, variant: undefined })),
+    422,
+    'missing_field',
+    '#/lines/0/type',
+  ],
+  [
+    'a quantity that may be in extra',
+    JSON.stringify(lineWith({ quantity: undefined, extra: { menge: '3' } })),
+    422,
+    'missing_field',
+    '#/lines/0/quantity',
+  ],
+  [
+    'a line without an id among several',
+    JSON.stringify(lineWith({ line_id: undefined })),
+    422,
+    'missing_field',
+    '#/lines/0/line_id',
+  ],
+  [
     'a quantity of zero',
     JSON.stringify(lineWith({ quantity: 0 })),
     422,
@@ -181,6 +209,7 @@ describe('a bad request body', () => {
       line_id: String(index),
       type: 'gift_card_order',
       variant: 'x',
+      quantity: 0,
     }));
     const { json: problem } = await post(order({ lines }));
     expect(problem.errors).toHaveLength(100);

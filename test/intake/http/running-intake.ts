@@ -84,12 +84,14 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
           secrets: [token],
           scopes: ['post', 'read', 'cancel'],
           sources: ['webhook', 'shop1', 'shop2', 'shop', 'till'],
+          currency: null,
         },
         {
           name: 'shop-two',
           secrets: [boundToken],
           scopes: ['post', 'read', 'cancel'],
           sources: ['shop2'],
+          currency: null,
         },
       ],
       standardWebhooks: [

@@ -13,6 +13,7 @@ const till: TokenCaller = {
   secrets: [secret],
   scopes: ['post', 'read', 'cancel'],
   sources: ['till'],
+  currency: null,
 };
 const start = (changes: Partial<TokenCaller>) =>
   startIntake({ config: { tokens: [{ ...till, ...changes }] } });
@@ -52,6 +53,30 @@ describe('a token', () => {
       await call('DELETE', '/v1/orders/shop1/1001', as(secret)),
     ])
       expect([status, json.code]).toEqual([403, 'source_not_allowed']);
+  });
+
+  it('names the balance of its orders that name none, and of no others', async () => {
+    const { post, outbox } = await start({ currency: 'EUR' });
+    const [gift] = ofTill().lines;
+    const post1 = (order_id: string, changes: object) =>
+      post(ofTill({ order_id, lines: [gift], ...changes }), as(secret));
+    await post1('1', { currency: undefined });
+    await post1('2', {});
+    await post1('3', { currency: undefined, lines: [{ ...Object(gift), currency: 'GBP' }] });
+    const charged = ['1', '2', '3'].map(
+      (id) => outbox.store.read.showOrder('till', id)?.entries[0]?.currency,
+    );
+    expect(charged).toEqual(['EUR', 'USD', 'GBP']);
+  });
+
+  it('has one balance, also while it is replaced', () => {
+    const file = (other: string) =>
+      minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox') +
+      `intake: { webhook: { listen: "127.0.0.1:0", tokens: [{ name: till, value: ${secret}, sources: [till], currency: EUR }, { name: till, value: ${secret}2, sources: [till]${other} }] } }\n`;
+    expect(load(file(', currency: EUR')).config.intake.webhook?.tokens).toMatchObject([
+      { currency: 'EUR', secrets: [secret, `${secret}2`] },
+    ]);
+    expect(mistakesOf(file('')).join()).toContain('currency');
   });
 
   it('is replaced in two steps: for a while the new one and the previous one are right', async () => {

@@ -82,7 +82,7 @@ describe('a CSV file needs only the columns that its orders use', () => {
 });
 
 describe('several rows of one order without a line id', () => {
-  const ambiguous = expect.stringMatching(/line_id.*2 rows|2 rows.*line_id|several rows/);
+  const ambiguous = expect.stringContaining('several lines');
 
   it('are rejected, each with what to add, and other orders of the file are bought', async () => {
     const content = 'order_id,variant,currency\n1,v,USD\n2,v,USD\n1,w,USD\n';

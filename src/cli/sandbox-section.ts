@@ -4,7 +4,7 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import { sandboxConfigSchema, type SandboxConfig } from '../../sandbox/settings/config.ts';
 
 /** The command line reads the first three keys itself; the rest belongs to the sandbox. */
-const sectionSchema = sandboxConfigSchema.extend({
+export const sectionSchema = sandboxConfigSchema.extend({
   listen: z.string().default('127.0.0.1:8090'),
   database: z.string().min(1).optional(),
   seed: z.int().min(0).default(1),

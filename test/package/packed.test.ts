@@ -151,8 +151,12 @@ describe.skipIf(!asked)(
     });
 
     it('makes an installation for production from the example', () => {
-      mkdirSync(join(app(), 'config'));
-      const example = readFileSync(own('config/order-sync.example.yaml'), 'utf8');
+      succeeds('npx', ['order-sync', 'init', '--example'], app());
+      const example = readFileSync(join(app(), 'config/order-sync.yaml'), 'utf8');
+      // An editor finds the schema that the documentation names, too.
+      const schema = 'node_modules/order-sync/config/schema/order-sync.schema.json';
+      expect(example.split('\n')[0]).toBe(`# yaml-language-server: $schema=../${schema}`);
+      expect(existsSync(join(app(), schema))).toBe(true);
       writeFileSync(join(app(), 'wholesale.key'), 'sk-test', { mode: 0o600 });
       writeFileSync(
         join(app(), 'config/order-sync.yaml'),

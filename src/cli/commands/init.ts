@@ -1,5 +1,5 @@
-import { constants, copyFileSync, existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { noticeOlderCopy } from '../../app/older-copy.ts';
 import { openOutbox } from '../../app/open-outbox.ts';
@@ -81,8 +81,13 @@ function writeExample(file: string, context: CliContext): void {
     throw new OrderSyncError('NOT_ALLOWED', `${file} is there already`, {
       hint: 'name another file with --config',
     });
-  mkdirSync(dirname(file), { recursive: true });
-  copyFileSync(exampleFile, file, constants.COPYFILE_EXCL);
+  const folder = dirname(resolve(file));
+  mkdirSync(folder, { recursive: true });
+  // An editor looks for the schema from the file that names it.
+  const text = readFileSync(exampleFile, 'utf8').replace(/(?<=\$schema=)\S+/, (schema) =>
+    relative(folder, resolve(dirname(exampleFile), schema)),
+  );
+  writeFileSync(file, text, { flag: 'wx' });
   report(context, true, file);
   context.stdout.write('Change what it marks as yours, then run `order-sync check-config`\n');
 }

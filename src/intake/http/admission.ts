@@ -23,7 +23,7 @@ export interface Caller {
   /** The source of orders that name none; null: nothing names it for this caller. */
   readonly source: string | null;
   readonly sources: readonly string[] | null;
-  /** The balance to charge for orders that name none; null: each must name one. */
+  /** The balance for orders that name none; null: each must. */
   readonly currency: string | null;
   readonly scopes: readonly TokenScope[];
 }

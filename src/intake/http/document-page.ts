@@ -17,10 +17,10 @@ export interface OpenApi {
 }
 
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;width:100%}td,th{border:1px solid #8888;padding:.3rem .6rem;text-align:left;vertical-align:top}
+table{border-collapse:collapse;width:100%}td,th{border:1px solid #8888;padding:.3rem .6rem;text-align:left}
 pre{background:#8881;padding:.6rem;white-space:pre-wrap;overflow-wrap:anywhere}`;
 
-/** Routes, examples and problem codes of the API, as a page that loads and runs nothing. */
+/** A page of routes, examples and problem codes that loads and runs nothing. */
 export function documentPage({ info, paths }: OpenApi): Html {
   const routes = Object.entries(paths).flatMap(([path, operations]) =>
     ['post', 'get', 'delete'].flatMap((method) => {
@@ -51,7 +51,7 @@ const examplesOf = ({ content = {} }: Content = {}): Html[] =>
     ),
   );
 
-/** Between backticks is the code of a problem. */
+/** Codes of problems are in backticks. */
 const withLinks = (text: string): Html[] =>
   text
     .split('`')

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import type { OrderDefaults } from '../../core/order/order-request.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type {
   AcceptedOrder,
@@ -16,6 +15,7 @@ import { isOutboxBlocked } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type Admission,
+  type Caller,
   placeOf,
   requireCancelScope,
   requireSource,
@@ -70,13 +70,10 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
  */
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits } = deps;
-  const { caller, content } = await deps.admission.withBody(
-    context,
-    (body, { source, currency }) => {
-      commits.requirePlace();
-      return readOrders(body, config.limits, { source: source ?? usualSource, currency });
-    },
-  );
+  const { caller, content } = await deps.admission.withBody(context, (body, sender) => {
+    commits.requirePlace();
+    return readOrders(body, config.limits, sender);
+  });
   const { lines, single } = content;
   for (const line of lines) requireSource(caller, line.source);
   requireCancelScope(caller, lines);
@@ -279,8 +276,9 @@ const shownMistakes = 100;
 function readOrders(
   body: Buffer,
   limits: Pick<WebhookLimits, 'depth' | 'batchLines'>,
-  defaults: OrderDefaults,
+  { source: own, currency }: Caller,
 ): ReadOrders {
+  const source = own ?? usualSource;
   const { orders, single, mistakes } = ordersIn(readJson(body, limits.depth));
   if (mistakes.length > 0) throw invalid(mistakes);
   const count = orders.reduce((sum, order) => sum + lineCount(order.value), 0);
@@ -293,11 +291,11 @@ function readOrders(
   // Each line of an order has the problems of the order itself, too: they are kept once.
   const problems = new Set<Problem>();
   for (const order of orders) {
-    for (const checked of checkOrder(order, defaults)) {
+    for (const checked of checkOrder(order, { source, currency })) {
       if (checked.kind === 'line') lines.push(checked.line);
       else for (const problem of checked.problems) problems.add(problem);
     }
-    mistakes.push(...repeatedOrder(order, defaults.source, seen));
+    mistakes.push(...repeatedOrder(order, source, seen));
   }
   for (const problem of problems) mistakes.push(mistakeOf(problem));
   if (mistakes.length > 0) throw invalid(mistakes);

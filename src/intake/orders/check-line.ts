@@ -89,7 +89,7 @@ export function checkLine(
   }
   const problems = problemsOfLine(parsed.error.issues, value, nameOf);
   if (!isObject(value)) return { ok: false, problems };
-  // What its product implies in the place of an unknown type shows its other mistakes.
+  // The type of its product, in place of an unknown one, shows other mistakes.
   const line = isOperation(value['type']) ? value : { ...value, type: impliedType(value) };
   const again = orderLineSchema.safeParse(line);
   if (!again.success) addProblems(problems, problemsOfLine(again.error.issues, line, nameOf));

@@ -11,13 +11,13 @@ export interface Completion {
   readonly isOneOfSeveral: boolean;
   /** Something else may say how many: one would be a guess. */
   readonly hasQuantities: boolean;
-  /** The fields of which one must name the product; none: one does. */
+  /** One of these fields must name the product; none: one does. */
   readonly products: readonly string[];
 }
 
 /**
- * Fills in what a line need not say: its id where it is alone, the type that its product has, and a
- * quantity of one. Adds a problem for what only the sender can say.
+ * Fills in what a line need not say: the id of an only line, the type of its product, a quantity of
+ * one. Adds a problem for what only the sender can say.
  */
 export function completeLine(
   line: Record<string, unknown>,

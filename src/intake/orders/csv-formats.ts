@@ -21,7 +21,7 @@ const rule = z
     buys,
     skips,
   }));
-const formatSchema = z.strictObject({
+export const formatSchema = z.strictObject({
   columns: z.partialRecord(z.enum(csvColumns), names.nullable()),
   line_id: z.enum(['column', 'sku']).default('column'),
   inherited: z.array(z.string().min(1).max(200)).max(100).default([]),

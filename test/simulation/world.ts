@@ -220,7 +220,8 @@ export class World {
       violate,
       trace,
       unknownLimit: () => this.#reloads.mostUnknownOutcomes,
-      mostCalls: () => this.#reloads.mostCalls,
+      // A lookup whose end could not be recorded stays open while the worker stops.
+      mostCalls: () => (this.#stopping ? Number.POSITIVE_INFINITY : this.#reloads.mostCalls),
       touched: this.operator.touched,
       onUnreachable: () => this.wire.calls.pausedAsUnreachable(),
       onIntake: () => {

@@ -17,7 +17,7 @@ function shopOf(index: number): string {
 }
 
 /**
- * A CSV file of several shops: each row is an order of one line, with what a person searches by.
+ * A CSV file of several shops: each row is an order of one line, with what an operator searches by.
  */
 export function csvOfShops(first: number, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => {

@@ -7,7 +7,7 @@ import { ConnectionGuard } from '../ops/connection-guard.ts';
 import { listen } from '../ops/listen.ts';
 import { RefusalCounts } from '../ops/refusal-counts.ts';
 
-/** `pass`: it works; `warn`: it works, but a person should look; `fail`: it does not work. */
+/** `pass`: it works; `warn`: it works, but an operator should look; `fail`: it does not work. */
 export type CheckStatus = 'pass' | 'warn' | 'fail';
 
 export interface HealthCheck {

@@ -29,7 +29,7 @@ function checkKey(text: string, settings: CommandSettings): void {
 }
 
 /**
- * Performs a person's command as one step of the store: in the worker, or in the command line while
+ * Performs an operator's command as one step of the store: in the worker, or in the command line while
  * no worker runs.
  * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, NOT_ALLOWED
  */
@@ -101,7 +101,7 @@ export interface CommandedWorker {
 }
 
 /**
- * Performs a person's command as `performCommand` does, in the worker, which then looks for the
+ * Performs an operator's command as `performCommand` does, in the worker, which then looks for the
  * work that it left.
  */
 export async function performInWorker(

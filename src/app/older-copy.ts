@@ -63,17 +63,17 @@ const whatFollows =
  * Compares the outbox with its progress file, which is kept from then on. If an outbox was lost, or
  * replaced by an older copy, the after-loss mode begins. Called before anything else is done with
  * the outbox.
- * @param person who says that the outbox was lost; null: nobody
+ * @param operator who says that the outbox was lost; null: nobody
  * @returns `olderCopy`: why the database cannot be the one that was used last; null if it can
  */
 export async function noticeOlderCopy(
   deps: OutboxDeps,
   { store, file }: { readonly store: Store; readonly file: ProgressPort },
-  person: string | null = null,
+  operator: string | null = null,
 ): Promise<{ readonly progress: ProgressKeeper; readonly olderCopy: string | null }> {
   const logger = deps.logger.child({ component: 'outbox' });
   const progress = new ProgressKeeper(file, { ...deps, store, logger });
-  const olderCopy = await compare({ ...deps, logger }, store, progress, person);
+  const olderCopy = await compare({ ...deps, logger }, store, progress, operator);
   await progress.write();
   return { progress, olderCopy };
 }
@@ -82,15 +82,15 @@ async function compare(
   deps: OutboxDeps,
   store: Store,
   progress: ProgressKeeper,
-  person: string | null,
+  operator: string | null,
 ) {
   const { logger } = deps;
   const file = progress.read();
   const found = await store.progress();
   const known = file.kind === 'read' ? file.progress : null;
-  if (person !== null) {
+  if (operator !== null) {
     const reason = 'the outbox was lost, or this is an older copy of it';
-    await beginAfterLoss(deps, store, { actor: person, reason, replaced: known });
+    await beginAfterLoss(deps, store, { actor: operator, reason, replaced: known });
     return null;
   }
   const notKnown = 'whether the database is an older copy is not known at this start';

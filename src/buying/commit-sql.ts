@@ -163,7 +163,7 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
   if (close.pause !== null) recordPause(database, { ...close.pause, nowMs });
   const row = findEntry(database, entryId);
   const isSubmit = attempt.purpose === 'submit';
-  // A person may have held the entry while it was looked up: that decision stands.
+  // An operator may have held the entry while it was looked up: that decision stands.
   const line = findLineNames(database).get(row.line_id);
   assert(line !== undefined, `the line of ${row.reference} exists`);
   if (!isSubmit && !lookedUp.includes(row.state))

@@ -103,7 +103,7 @@ export class Dispatcher {
   }
 
   /**
-   * A person paused or resumed a scope. When this resolves, no entry of a paused scope is claimed
+   * An operator paused or resumed a scope. When this resolves, no entry of a paused scope is claimed
    * any more.
    */
   async pausesChanged(): Promise<void> {

@@ -19,7 +19,7 @@ import { readOutbox } from './config-options.ts';
 /** The finding of one check of `order-sync doctor`. */
 export interface Finding {
   readonly check: string;
-  /** `fail`: nothing can be bought like this; `warn`: a person should look. */
+  /** `fail`: nothing can be bought like this; `warn`: an operator should look. */
   readonly status: 'pass' | 'warn' | 'fail';
   readonly message: string;
   /** The next step; null where there is none to take. */

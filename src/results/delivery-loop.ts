@@ -309,7 +309,7 @@ export class DeliveryLoop {
     if (delayMs === null) {
       await store.results.giveUpDelivery({ ...failed, reason, nowMs: clock.wallMs() });
       const advice =
-        'gave up delivering a result: it is retried only when the result changes or a person asks for it';
+        'gave up delivering a result: it is retried only when the result changes or an operator asks for it';
       logger.error({ ...line, tries: tries + 1 }, advice);
     } else {
       await store.results.failDelivery({

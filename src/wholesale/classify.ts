@@ -77,7 +77,7 @@ function rowOfError(http: number, code: string, purpose: CallPurpose): OutcomeRo
   return isListedCode(code) ? 'code_out_of_place' : 'unlisted_code';
 }
 
-/** Describes an answer that is not the API's, for a person. */
+/** Describes an answer that is not the API's, for an operator. */
 function foreignMessage(http: number, headers: PlainHeaders, body: Uint8Array): string {
   const type = headers['content-type'] ?? 'no content type';
   const shape = `HTTP ${http}, ${messageText(type, 64)}, ${body.byteLength} bytes`;

@@ -32,7 +32,7 @@ export interface ExplainedAnswer {
     readonly value: string;
     readonly readAs: readonly string[];
   }[];
-  /** What a person should correct in the mapping; empty: nothing. */
+  /** What an operator should correct in the mapping; empty: nothing. */
   readonly problems: readonly string[];
 }
 
@@ -104,7 +104,7 @@ function valuesIn(body: ExactJson, kind: SampleKind, operation: Operation, wire:
   ]);
 }
 
-/** What a person should correct. */
+/** What an operator should correct. */
 function problemsOf({
   kind,
   row,

@@ -197,7 +197,7 @@ describe('why an entry is not sent', () => {
       startsAt: null,
     },
     {
-      because: 'a person paused its family',
+      because: 'an operator paused its family',
       given: () =>
         pause('family:gift_card', {
           reason: 'manual',
@@ -275,7 +275,7 @@ describe('why an entry is not sent', () => {
     expect(explained.starts_at).toBe(startsAt);
   });
 
-  it('is explained by its own state: an earlier entry of its eSIM, its due time, a person, a replacement', async () => {
+  it('is explained by its own state: an earlier entry of its eSIM, its due time, an operator, a replacement', async () => {
     const topup = {
       operation: 'esim_topup',
       variant: null,

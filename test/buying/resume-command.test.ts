@@ -11,7 +11,7 @@ afterEach(async () => {
   open = null;
 });
 
-/** A worker whose account a person paused, with an order that waits. */
+/** A worker whose account an operator paused, with an order that waits. */
 async function pausedWorker(): Promise<Submission> {
   open = await startSubmission();
   await open.store.operator.pauseScope({
@@ -44,7 +44,7 @@ function write(worker: Submission, sql: string): void {
   }
 }
 
-describe('a scope that a person resumes', () => {
+describe('a scope that an operator resumes', () => {
   it('is resumed, also when the command fails because the change is on disk already', async () => {
     const worker = await pausedWorker();
     // The state after a resume whose commit reached the disk, but was reported as failed.

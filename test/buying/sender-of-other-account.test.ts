@@ -78,7 +78,7 @@ it('an order that a key of another account sent is settled by a lookup with that
   });
 });
 
-it('a person is asked when that key does not find it three times, because no lookup has found an order yet', async () => {
+it('an operator is asked when that key does not find it three times, because no lookup has found an order yet', async () => {
   const sender = await sentByPausedKey({ kind: 'absent' });
   await sender.claimed();
   for (const absences of [1, 2])
@@ -90,7 +90,7 @@ it('a person is asked when that key does not find it three times, because no loo
   expect(await sender.lookedUp()).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
 });
 
-it('such an order waits while a person has paused that key, and a person is asked when the worker has', async () => {
+it('such an order waits while an operator has paused that key, and an operator is asked when the worker has', async () => {
   const waiting = await sentByPausedKey(
     { kind: 'absent' },
     { reason: 'a new key comes tomorrow', openedBy: 'anna' },

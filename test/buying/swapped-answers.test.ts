@@ -33,7 +33,7 @@ describe('an answer that belongs to another order', () => {
     expect(worker.sandbox.ledger().orders).toHaveLength(2);
   });
 
-  it('leaves no number that a person cannot correct when no lookup finds the own order', async () => {
+  it('leaves no number that an operator cannot correct when no lookup finds the own order', async () => {
     const foreign = {
       reference: 'os-of-others',
       number: 'X-1',
@@ -87,7 +87,7 @@ describe('an answer without a reference that shows other goods', () => {
     expect(JSON.stringify(await entryOf(reference))).not.toContain('AAAA');
   });
 
-  it('is not believed to be another order because a lookup names no goods: a person decides', async () => {
+  it('is not believed to be another order because a lookup names no goods: an operator decides', async () => {
     await start(otherGoods, { lookup: { compare: [] } });
     const [reference = ''] = await worker.accept([{}]);
     await worker.settled();

@@ -81,7 +81,7 @@ describe('a trial order', () => {
     expect(pauses.all).toMatchObject([{ scope: product, probes: 0 }]);
   });
 
-  it('has a scope that a person took over meanwhile no more', async () => {
+  it('has a scope that an operator took over meanwhile no more', async () => {
     const box = await boxOf(2);
     await paused(box);
     const person = { scope: product, actor: 'cli:anna', reason: 'stocktaking', nowMs: 2 };

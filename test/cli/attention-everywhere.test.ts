@@ -276,7 +276,7 @@ const ways: readonly Way[] = [
     refusal: null,
   },
   {
-    name: 'bought as a person found, and nobody has its units',
+    name: 'bought as an operator found, and nobody has its units',
     fail: async (store) => {
       const reference = await settled(store, review({ outcomeUnknown: true, row: 'dropped' }));
       await decide(store, reference, {
@@ -303,7 +303,7 @@ const ways: readonly Way[] = [
     refusal: 'what can be done: retry, resolve',
   },
   {
-    name: 'held by a person',
+    name: 'held by an operator',
     fail: async (store) => decide(store, await accept(store), { action: 'hold' }),
     kind: 'held',
     code: 'held',

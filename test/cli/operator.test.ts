@@ -284,7 +284,7 @@ describe('order-sync submit', () => {
   });
 });
 
-describe('the units that a person enters', () => {
+describe('the units that an operator enters', () => {
   const order = [
     'orders',
     'resolve',

@@ -23,7 +23,7 @@ describe('the tokens of the pages', () => {
     ]);
   });
 
-  it('must be secrets outside the file, long enough, and of one person each', () => {
+  it('must be secrets outside the file, long enough, and of one operator each', () => {
     expect(
       mistakesOf(tokens('[{ name: anna, role: operator, value: a-token-of-anna-0001 }]')).join(),
     ).toContain('admin.tokens.0.value is a secret and must not be in a config file');

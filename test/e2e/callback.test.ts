@@ -117,7 +117,7 @@ describe('the callback sink in a running worker', () => {
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
-  it('gives a delivery up in the end, flags it, and retries it when a person asks; buying continues', async () => {
+  it('gives a delivery up in the end, flags it, and retries it when an operator asks; buying continues', async () => {
     const shop = await receiver(answers(503));
     const installation = await installationFor(shop.url, { timeScale: 0 });
     installation.drop('a.ndjson', `${order(1)}\n`);
@@ -275,7 +275,7 @@ describe('the callback sink in a running worker', () => {
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
-  it('posts the events that the endpoint wants, each in an envelope and once, and again when a person asks', async () => {
+  it('posts the events that the endpoint wants, each in an envelope and once, and again when an operator asks', async () => {
     const shop = await receiver(takes);
     const installation = await installationFor(shop.url, {
       callback: { events: ['order.settled'] },

@@ -168,7 +168,7 @@ describe('a key that was never used', () => {
     await worker.end('SIGTERM');
   });
 
-  it('is refused by doctor and by a start, and used when a person resumes it', {
+  it('is refused by doctor and by a start, and used when an operator resumes it', {
     timeout: 60_000,
   }, async () => {
     const place = await installed([named('main', 'main')]);

@@ -105,7 +105,7 @@ describe('a worker that is killed again and again', () => {
 
     const last = installation.start();
     await last.started();
-    // A file that was open at two kills needs review: the person sends it again, as its report
+    // A file that was open at two kills needs review: the operator sends it again, as its report
     // says.
     for (const { name, code } of installation.query<{ name: string; code: string }>(
       "SELECT name, error_code AS code FROM files WHERE state = 'rejected'",

@@ -107,7 +107,7 @@ async function submit(...ids: string[]): Promise<string> {
   return text;
 }
 
-describe('a person who controls a running worker', () => {
+describe('an operator who controls a running worker', () => {
   it('pauses a family, also across kill -9 and a restart, and resumes it', async () => {
     const worker = await running();
     expect((await decide('queue', 'pause', 'family:gift_card')).code).toBe(0);

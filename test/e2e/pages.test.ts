@@ -198,7 +198,7 @@ describe.skipIf(browserPath === undefined)(
       await page.context().close();
     });
 
-    it('refresh by themselves, but not under the hands of a person', async () => {
+    it('refresh by themselves, but not under the hands of an operator', async () => {
       const { page } = await signedIn();
       await page.clock.install();
       await page.goto(`http://${address}/orders`);

@@ -120,7 +120,7 @@ describe('what was kept for long enough', () => {
     await cli('results', 'rewrite', '--source', 'shop', '--order', '1', '--reason', 'lost');
     await until(
       () => place.results().has('shop/1') && place.csvResults().size === 2,
-      'the results that a person wants',
+      'the results that an operator wants',
     );
     expect(place.results().get('shop/1')?.lines).toEqual(before.get('shop/1')?.lines);
     await worker.end('SIGTERM');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { revealedUnits } from '../../src/admin/actions/action-routes.ts';
 import type { Unit } from '../../src/core/answers/order-answer.ts';
 import { labelledFields, unitFieldNames } from '../../src/core/answers/unit-fields.ts';
-import { readEnteredUnits } from '../../src/core/operator/units-by-person.ts';
+import { readEnteredUnits } from '../../src/core/operator/units-by-operator.ts';
 import { csvResultCells, csvResultColumns } from '../../src/core/result/csv-result.ts';
 import type { ResultLine } from '../../src/core/result/result-document.ts';
 import { customerNoteFor } from '../storefronts/woocommerce/note-of-units.ts';

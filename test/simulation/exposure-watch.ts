@@ -29,7 +29,7 @@ interface TriedPause {
   readonly probeAtMs: number | null;
 }
 
-/** Accepted orders that a person must look at. */
+/** Accepted orders that an operator must look at. */
 const reviewedSql = `SELECT count(*) FROM entries e WHERE e.state = 'needs_review' AND e.operation <> 'esim_cancel'
   AND (e.operation <> 'gift_card_order') = ? AND EXISTS (
     SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit' AND a.outcome = 'accepted')`;
@@ -42,7 +42,7 @@ export class ExposureWatch {
   readonly #violate: (invariant: Invariant, sentence: string) => void;
   readonly #totalLimit: () => number;
   readonly #mostCalls: () => number;
-  /** References on which a person has acted: these are not counted. */
+  /** References on which an operator has acted: these are not counted. */
   readonly #isTouched: (reference: string) => boolean;
   /** What the wall clock shows; null where it was set in this run. */
   readonly #accepted = new Set<string>();
@@ -66,7 +66,7 @@ export class ExposureWatch {
     if (product !== null) this.#accepted.add(product);
   }
 
-  /** An order of the family was delivered, or a person lifts the limit. */
+  /** An order of the family was delivered, or an operator lifts the limit. */
   delivered(family: string): void {
     this.#delivered.add(family);
   }

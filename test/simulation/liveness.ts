@@ -125,7 +125,7 @@ function isHealthyProduct(product: Product | undefined, quantity: number): boole
  * The promise that one bad thing stops only itself: a line of a healthy product is bought within
  * the time that the budget needs, plus a stated slack, whatever else is sick. Only what stops
  * everything counts as a disturbance: an outage of the whole API, a denial of the account or of a
- * key, a worker that does not run, a pause by a person.
+ * key, a worker that does not run, a pause by an operator.
  */
 export class Liveness {
   readonly #plan: RunPlan;
@@ -138,7 +138,7 @@ export class Liveness {
    */
   readonly #fromFiles: readonly { readonly line: AcceptableLine; readonly sinceMs: number }[];
   readonly #seen: Disturbance[] = [];
-  readonly #pausedByPerson = new Map<string, number>();
+  readonly #pausedByOperator = new Map<string, number>();
   /**
    * When the first order of each family was fulfilled: until then the worker tries its connector
    * with two at a time.
@@ -185,15 +185,15 @@ export class Liveness {
     this.#downSinceMs ??= this.#nowMs();
   }
 
-  pausedByPerson(scope: string): void {
-    if (!this.#pausedByPerson.has(scope)) this.#pausedByPerson.set(scope, this.#nowMs());
+  pausedByOperator(scope: string): void {
+    if (!this.#pausedByOperator.has(scope)) this.#pausedByOperator.set(scope, this.#nowMs());
   }
 
-  resumedByPerson(scope: string): void {
-    const sinceMs = this.#pausedByPerson.get(scope);
-    this.#pausedByPerson.delete(scope);
-    if (sinceMs !== undefined) this.#disturbed(`a person paused ${scope}`, sinceMs, 0);
-    // A person may also say that the connector fits.
+  resumedByOperator(scope: string): void {
+    const sinceMs = this.#pausedByOperator.get(scope);
+    this.#pausedByOperator.delete(scope);
+    if (sinceMs !== undefined) this.#disturbed(`an operator paused ${scope}`, sinceMs, 0);
+    // An operator may also say that the connector fits.
     if (scope === 'family:gift_card') this.fulfilled('gift_card_order');
     if (scope === 'family:esim') this.fulfilled('esim_order');
   }
@@ -214,8 +214,8 @@ export class Liveness {
       this.#seen.length > 1 || troubles.outages.some((it) => it.kind !== 'refused');
     return [
       ...this.#seen,
-      ...[...this.#pausedByPerson].map(([scope, fromMs]) => ({
-        why: `a person paused ${scope}`,
+      ...[...this.#pausedByOperator].map(([scope, fromMs]) => ({
+        why: `an operator paused ${scope}`,
         fromMs,
         untilMs: Number.POSITIVE_INFINITY,
       })),
@@ -501,7 +501,7 @@ export class Liveness {
         continue;
       // The worker may have died before the call left: it cannot know.
       if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs ?? awaited.sinceMs)) continue;
-      // A key of another account may have sent it: before a lookup has found an order, a person
+      // A key of another account may have sent it: before a lookup has found an order, an operator
       // must look.
       const isProven = wire.foundBefore(lookedUpAs(line.operation), seen.lastMs);
       if (seen.outcomeUnknown && this.#plan.account.foreign !== undefined && !isProven) continue;
@@ -567,7 +567,7 @@ export class Liveness {
   }
 
   /**
-   * Whether a clock that nobody saw being set made the reference of a call too old: a person must
+   * Whether a clock that nobody saw being set made the reference of a call too old: an operator must
    * look.
    */
   #looksTooOld(leftAtMs: number): boolean {

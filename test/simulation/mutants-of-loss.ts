@@ -49,9 +49,10 @@ export const mutantsOfLoss: readonly Mutant[] = [
     file: 'store/entries/entry-changes.ts',
     changes: [
       [
-        "SET state = 'unknown', outcome_unknown = 1, next_step = 'send', asked_after_loss = 0",
-        "SET state = 'unknown', outcome_unknown = 0, next_step = 'send', asked_after_loss = 1",
+        "SET state = 'unknown', outcome_unknown = 1, next_step = 'send', absences = 0",
+        "SET state = 'unknown', outcome_unknown = 0, next_step = 'send', absences = 0",
       ],
+      ['iif(:isAfterLoss, 0, asked_after_loss)', 'iif(:isAfterLoss, 1, asked_after_loss)'],
     ],
   },
   {

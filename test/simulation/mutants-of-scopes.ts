@@ -19,7 +19,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
     name: 'an accepted order does not resume its balance',
     file: judge,
     changes: [
-      ['if (call.isAccepted) return true;', "if (call.isAccepted) return by !== 'accepted';"],
+      ['if (call.isAccepted) return !isOther;', "if (call.isAccepted) return by !== 'accepted';"],
     ],
   },
   {

@@ -399,12 +399,12 @@ export const mutants: readonly Mutant[] = [
     changes: [['DISK_FULL|DATABASE_BUSY|SQLITE_FULL|SQLITE_BUSY.*', 'DISK_FULL|SQLITE_FULL']],
   },
   {
-    name: 'an entry that a person holds is sent',
+    name: 'an entry that an operator holds is sent',
     file: 'core/operator/operator-decision.ts',
     changes: [["state: 'held', heldFrom: facts.state", 'state: facts.state, heldFrom: null']],
   },
   {
-    name: 'a scope that a person paused is sent',
+    name: 'a scope that an operator paused is sent',
     file: 'store/entries/pauses.ts',
     changes: [['if (paused.all.has(family) ||', 'if (']],
   },
@@ -414,7 +414,7 @@ export const mutants: readonly Mutant[] = [
     changes: [['entry.mayBeBought || entry.replaced ? []', 'entry.mayBeBought ? []']],
   },
   {
-    name: 'an entry that a person retries counts as clean',
+    name: 'an entry that an operator retries counts as clean',
     file: 'core/operator/operator-decision.ts',
     changes: [
       [
@@ -424,7 +424,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a person may call an order rejected while its call is still under way',
+    name: 'an operator may call an order rejected while its call is still under way',
     file: 'core/operator/operator-decision.ts',
     changes: [
       [
@@ -434,7 +434,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'an entry that a person releases with an unknown outcome counts as clean',
+    name: 'an entry that an operator releases with an unknown outcome counts as clean',
     file: 'core/operator/operator-decision.ts',
     changes: [
       [

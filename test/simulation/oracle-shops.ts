@@ -349,7 +349,7 @@ function checkStatus(
   const isWhole = plan.isOursOnly === true && given.length === plan.lines.length;
   const completes = 'status' in options && options.status === 'completed' && isWhole;
   const status = String(body['status']);
-  // The outbox before had delivered all of it; this one may wait for a person.
+  // The outbox before had delivered all of it; this one may wait for an operator.
   const wasCompleted = status === 'completed' && shop.ofLostOutbox.has(orderId);
   const dueOf: Readonly<Record<string, readonly string[]>> = {
     none: [completes ? 'completed' : 'processing'],

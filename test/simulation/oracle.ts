@@ -388,7 +388,7 @@ function wasSenderDenied({ plan, wire }: World, { authorization, leftAtMs }: See
   );
 }
 
-/** Units that only a person can judge. */
+/** Units that only an operator can judge. */
 const oddUnits: ReadonlySet<string> = new Set([
   'shows_more_units',
   'repeats_a_unit',

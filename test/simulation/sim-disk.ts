@@ -226,7 +226,7 @@ export class SimDisk {
     return open ?? 0;
   }
 
-  /** What is still open, and what is paused, for the person who reads the trace. */
+  /** What is still open, and what is paused, for the operator who reads the trace. */
   describeOpen(): string {
     const entries = this.connection
       .prepare<[], string>(

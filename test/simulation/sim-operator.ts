@@ -58,7 +58,7 @@ const hintOf = (error: unknown): string =>
 const audited = { actor: 'operator', reason: 'drawn by the simulation' } as const;
 
 /**
- * The person who acts on the command line, through the code that it uses. Before resolving an order
+ * The operator who acts on the command line, through the code that it uses. Before resolving an order
  * the operator looks it up at the supplier, and enters the truth. A command counts as done when it
  * is sent, whether or not an answer comes.
  */
@@ -144,7 +144,7 @@ export class SimOperator {
     if (target !== undefined) this.#entry(worker, plan.action, target);
   }
 
-  /** Resumes all scopes that only a person can resume, and releases all held entries. */
+  /** Resumes all scopes that only an operator can resume, and releases all held entries. */
   resumeAll(worker: SimWorker): void {
     const scopes = this.#disk.connection
       .prepare<[], string>('SELECT scope FROM pauses WHERE probe_steady IS NULL ORDER BY scope')

@@ -313,7 +313,7 @@ export class SimWrittenShop implements Receiver {
       .flatMap(({ lines }) => lines);
   }
 
-  /** A person fulfils one piece of the first line, if any is left. */
+  /** An operator fulfils one piece of the first line, if any is left. */
   #fulfilByHand(orderId: string): void {
     const line = this.shopify.fulfilmentOrders.find((one) => one.orderId === orderId)?.lines[0];
     if (line === undefined || line.remaining === 0) return;

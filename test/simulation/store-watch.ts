@@ -118,7 +118,7 @@ export class StoreWatch {
     readonly changes: number;
     readonly unknown: number;
   } | null = null;
-  /** Entries of unknown outcome that were held, and whose hold their shop or a person ended. */
+  /** Entries of unknown outcome that were held, and whose hold their shop or an operator ended. */
   readonly #released = new Set<string>();
   readonly #open = new Map<number, OpenAttempt>();
   /** Attempts before which a call of their kind was accepted. */

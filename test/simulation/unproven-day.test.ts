@@ -59,7 +59,7 @@ describe('a mapping that does not fit, over a day in which the worker dies twelv
     // Trial orders of products that stay sick come ever later: the run does not wait until all is
     // settled (I7).
     expect(violations.filter(({ invariant }) => invariant !== 'I7')).toEqual([]);
-    // After it a person says that the connector fits.
+    // After it an operator says that the connector fits.
     const ofDay = world.api.ledger.orders.filter(({ atMs }) => atMs < dayMs);
     // The eSIMs of the simulated API have no such field.
     for (const family of trouble.kind === 'has_unread_field'

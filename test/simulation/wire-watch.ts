@@ -9,7 +9,7 @@ import type { Invariant } from './invariants.ts';
 export interface SeenOfCall {
   /** A call ended without telling whether it was processed. */
   outcomeUnknown: boolean;
-  /** An answer came that only a person can judge. */
+  /** An answer came that only an operator can judge. */
   undecidable: boolean;
   /** The API refused this order itself. */
   refused: boolean;

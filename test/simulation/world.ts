@@ -197,7 +197,7 @@ export class World {
       unitForm: plan.readings.unitForm,
       trace,
       violate,
-      onPaused: (scope) => this.#liveness.pausedByPerson(scope),
+      onPaused: (scope) => this.#liveness.pausedByOperator(scope),
       onResumed: (scope) => this.#onResumed(scope),
       // After a loss, the worker does not look up as deep as a second re-order, or a re-order of a
       // line that may be split.
@@ -320,7 +320,7 @@ export class World {
     else act(worker);
   }
 
-  /** After the faults, the operator resumes every minute what only a person can resume. */
+  /** After the faults, the operator resumes every minute what only an operator can resume. */
   #resumeAll(): void {
     this.#withWorker((worker) => {
       this.operator.resumeAll(worker);
@@ -334,7 +334,7 @@ export class World {
   }
 
   #onResumed(scope: string): void {
-    this.#liveness.resumedByPerson(scope);
+    this.#liveness.resumedByOperator(scope);
     if (scope.startsWith('family:'))
       this.#storeWatch.exposure.delivered(scope.slice('family:'.length));
     const key = this.plan.settings.keys[scope.slice('key:'.length)];

@@ -33,7 +33,7 @@ const same = { action: 'cancel' } as const;
 const another = { action: 'release' } as const;
 
 describe('a line that staff removed and added again, under another id,', () => {
-  it('is held with both when the first one was bought, and a person says that it is the same', async () => {
+  it('is held with both when the first one was bought, and an operator says that it is the same', async () => {
     const shops = await startShops();
     await buy(shops, card(1));
     const reference =
@@ -56,7 +56,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     ]);
   });
 
-  it('is bought, too, when a person says that it is another purchase, and the first one is flagged', async () => {
+  it('is bought, too, when an operator says that it is another purchase, and the first one is flagged', async () => {
     const shops = await startShops();
     await buy(shops, card(1));
     await woo(shops, 1, card(2));
@@ -66,7 +66,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     expect(shops.flagged()).toEqual(['1 refunded_in_storefront']);
   });
 
-  it('is bought alone when a person says that it is another purchase, and the first one came back unbought', async () => {
+  it('is bought alone when an operator says that it is another purchase, and the first one came back unbought', async () => {
     const shops = await startShops();
     await woo(shops, 0, card(1));
     const attempt = await open(shops);
@@ -95,7 +95,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     expect(states(waiting)).toEqual(['1 cancelled', '2 pending']);
   });
 
-  it('is held when a person holds or cancelled the first one, or its call is in flight', async () => {
+  it('is held when an operator holds or cancelled the first one, or its call is in flight', async () => {
     const inFlight = await startShops();
     await woo(inFlight, 0, card(1));
     const attempt = await open(inFlight);

@@ -42,7 +42,7 @@ describe('an unsent line whose order is not paid any more', () => {
     expect(shops.reasons()).toEqual([expect.stringContaining('"fraud-check"')]);
   });
 
-  it('stays held when a person held it, and is held for the shop when the person releases it', async () => {
+  it('stays held when an operator held it, and is held for the shop when the operator releases it', async () => {
     const shops = await startShops();
     await shops.woo(wooOrder());
     await actOn(shops, '315', { action: 'hold' });
@@ -57,7 +57,7 @@ describe('an unsent line whose order is not paid any more', () => {
     expect([states(shops), shops.flagged()]).toEqual([['pending'], []]);
   });
 
-  it('is bought when a person releases it, until the state of the order changes', async () => {
+  it('is bought when an operator releases it, until the state of the order changes', async () => {
     const shops = await startShops();
     await shops.woo(wooOrder());
     await shops.woo(wooOrder(onHold, 1));

@@ -74,15 +74,15 @@ class History {
   readonly #delivered: Version[] = [];
   readonly #bought = new Map<string, number>();
   /**
-   * Lines that a person released although the shop does not want them, and the states of the shop
+   * Lines that an operator released although the shop does not want them, and the states of the shop
    * that counted then.
    */
   readonly #lifted = new Map<string, readonly Version[]>();
-  /** Entries that only a person may release: a person holds them, or the worker asked one. */
+  /** Entries that only an operator may release: an operator holds them, or the worker asked one. */
   readonly #forPerson = new Set<string>();
-  /** Lines that a person ended: nothing of them may be bought. */
+  /** Lines that an operator ended: nothing of them may be bought. */
   readonly #ended = new Set<string>();
-  /** How many more lines a person let be bought than the shop shows. */
+  /** How many more lines an operator let be bought than the shop shows. */
   #granted = 0;
   readonly problems: string[] = [];
 
@@ -141,7 +141,7 @@ class History {
     }
     for (const { lineId, reference, state } of this.#entries) {
       if (this.#forPerson.has(reference) && state !== 'held' && state !== 'cancelled')
-        this.problems.push(`${lineId} is ${state}, although only a person may release it`);
+        this.problems.push(`${lineId} is ${state}, although only an operator may release it`);
     }
     this.#noteHeld();
   }
@@ -182,9 +182,9 @@ class History {
     if (!this.#mayBuy(lineId))
       this.problems.push(`${lineId} is sent, although the shop does not want it`);
     if (this.#ended.has(lineId))
-      this.problems.push(`${lineId} is sent, although a person ended it`);
+      this.problems.push(`${lineId} is sent, although an operator ended it`);
     if (this.#forPerson.has(reference))
-      this.problems.push(`${lineId} is sent, although a person holds it`);
+      this.problems.push(`${lineId} is sent, although an operator holds it`);
     if (end === 'bought') this.#countBought(lineId);
     const closed = close(attempt, settlements[end], { nowMs });
     // A refusal counts as one that a lookup has confirmed.
@@ -224,7 +224,7 @@ class History {
     this.#bought.set(lineId, (this.#bought.get(lineId) ?? 0) + 1);
   }
 
-  /** A person decides about one of the entries, if that is allowed. */
+  /** An operator decides about one of the entries, if that is allowed. */
   async decide(nth: number, decision: Decision): Promise<void> {
     const entries = this.#entries.filter(({ state }) => decision !== 'release' || state === 'held');
     const entry = entries[nth % Math.max(1, entries.length)];
@@ -251,7 +251,7 @@ class History {
     if (decision === 'release') this.#granted += 1;
     if (decision !== 'cancel') return;
     if (this.#bought.has(lineId))
-      this.problems.push(`${lineId} is bought, and a person could cancel it`);
+      this.problems.push(`${lineId} is bought, and an operator could cancel it`);
     this.#ended.add(lineId);
   }
 

@@ -356,7 +356,7 @@ describe('a line that is lowered before it was sent', () => {
       'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }',
     );
     const { json } = await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
-    // Nothing of it was taken back: a person decides.
+    // Nothing of it was taken back: an operator decides.
     expect(json.taken_back).toBe(0);
     const why = '11 1 of 2 were refunded or removed in the storefront after it was ordered';
     expect([shops.bought(), shops.reasons()]).toEqual([['11 2 x steam-usd-20 held'], [why]]);

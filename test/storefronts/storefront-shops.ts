@@ -182,7 +182,7 @@ export async function openShops(changes: ShopChanges = {}): Promise<OpenShops> {
   };
 }
 
-/** A person acts on the entry of a line of WooCommerce order 727. */
+/** An operator acts on the entry of a line of WooCommerce order 727. */
 export async function actOn(
   { outbox }: ShopOutbox,
   lineId: string,

@@ -85,7 +85,7 @@ export const resultSchema = z
             state: z
               .enum(resultEntryStates)
               .describe(
-                'needs_manual_delivery: a person found that it was bought, and units are missing.',
+                'needs_manual_delivery: an operator found that it was bought, and units are missing.',
               ),
             resolved_by: z
               .string()

@@ -1,7 +1,7 @@
 import type { Redelivery } from '../../src/store/results/redelivery.ts';
 import type { Store } from '../../src/store/store.ts';
 
-/** Has results delivered again, as a person does who asks for it. */
+/** Has results delivered again, as an operator does who asks for it. */
 export async function redeliver(store: Store, which: Redelivery, nowMs: number): Promise<number> {
   const request = { which, actor: 'test', reason: 'the shop lost them', nowMs };
   let due = 0;

@@ -121,7 +121,7 @@ export class SealedRun {
   }
 
   /**
-   * Buys one order of each kind, some of which need a person, and has a person enter what is
+   * Buys one order of each kind, some of which need an operator, and has an operator enter what is
    * missing.
    */
   async buyEverything(): Promise<void> {

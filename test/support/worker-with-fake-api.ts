@@ -187,7 +187,7 @@ export class WorkerWithFakeApi {
     );
   }
 
-  /** What a person would look at first. */
+  /** What an operator would look at first. */
   async #late(timeoutMs: number): Promise<string> {
     const { installation } = this;
     const found = JSON.stringify({

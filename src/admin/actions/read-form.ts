@@ -9,7 +9,7 @@ import {
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { AttentionFilter } from '../../store/read/attention.ts';
-import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
+import { readEnteredUnits } from '../../core/operator/units-by-operator.ts';
 
 /** The fields of a form; those that were left empty are not there. */
 export type FormFields = ReadonlyMap<string, string>;
@@ -24,7 +24,7 @@ export type FormRequest =
 
 interface ForMany {
   readonly actor: string;
-  /** The person has seen how many there are. */
+  /** The operator has seen how many there are. */
   readonly isConfirmed: boolean;
 }
 
@@ -120,7 +120,7 @@ const invalid = (why: string): OrderSyncError =>
     hint: 'open its page again, and repeat what you did',
   });
 
-/** Absent: the person did not say; none: they know of none. */
+/** Absent: the operator did not say; none: they know of none. */
 function unitsOf(fields: FormFields): { units?: readonly object[] } {
   const text = fields.get('units');
   if (text !== undefined) return { units: readEnteredUnits(text) };

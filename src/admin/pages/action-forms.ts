@@ -7,14 +7,14 @@ import type { Attention, AttentionGroup } from '../../store/read/attention.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { bulkActions, resolutions, statesFor } from '../../core/operator/operator-command.ts';
 
-/** One thing that a person may do. */
+/** One thing that an operator may do. */
 interface OfferedAction {
   /** The text of the link that opens the form, and of its button. */
   readonly title: string;
   /** The effect of the action. */
   readonly what: string | Html;
   readonly fields: Readonly<Record<string, string>>;
-  /** Fields for the person to fill in, besides the reason. */
+  /** Fields for the operator to fill in, besides the reason. */
   readonly inputs?: Html | undefined;
   /** Nobody is asked for a reason: nothing is decided yet, or the worker's log says who it was. */
   readonly isPreview?: boolean;
@@ -207,7 +207,7 @@ function attentionActions({
   const what = 'The row leaves the attention list. Nothing is bought, sent or cancelled by that.';
   if (canAcknowledge)
     return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
-  // A sink is resumed by its next delivery, not by a person.
+  // A sink is resumed by its next delivery, not by an operator.
   return kind === 'pause' && scope !== null && id === `pause:${scope}` ? [resumeAction(scope)] : [];
 }
 
@@ -230,7 +230,7 @@ ${openForm(action, context)}</details>`,
 }
 
 /**
- * The forms for what a person may decide; null: there is nothing to decide, or the visitor is no
+ * The forms for what an operator may decide; null: there is nothing to decide, or the visitor is no
  * operator.
  */
 export const actionForms = {

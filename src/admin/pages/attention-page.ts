@@ -43,7 +43,7 @@ const attentionFilter = (url: URL): AttentionFilter => ({
 });
 
 /**
- * Everything that needs a person by its cause; the rows of one cause where the address names it.
+ * Everything that needs an operator by its cause; the rows of one cause where the address names it.
  */
 export function attentionPage({ read, clock }: PageSources, context: FormContext, url: URL): Html {
   const filter = attentionFilter(url);
@@ -78,7 +78,7 @@ export function attentionGroups(
   nowMs: number,
   source?: string,
 ): Html {
-  if (found.length === 0) return html`<p class="good">Nothing needs a person.</p>`;
+  if (found.length === 0) return html`<p class="good">Nothing needs attention.</p>`;
   const rows = found.map((group) => {
     const { id, kind, code, subject, count, sources } = group;
     const path =
@@ -92,7 +92,7 @@ export function attentionGroups(
       html`${longText(adviceText(group, context), shownAdvice)}${actionForms.attentionGroup(group, source, context)}`,
     ];
   });
-  return table('What needs a person', ['Cause', 'Since', 'What happened', 'What to do'], rows);
+  return table('What needs attention', ['Cause', 'Since', 'What happened', 'What to do'], rows);
 }
 
 /** The rows of one cause. Their advice stands above them once. */
@@ -103,7 +103,7 @@ function attentionRows(
   url: URL,
 ): Html {
   const [first] = found;
-  if (first === undefined) return html`<p class="good">Nothing of this needs a person.</p>`;
+  if (first === undefined) return html`<p class="good">Nothing of this needs attention.</p>`;
   const list = listOf(attentionFilter(url));
   const rows = found.map((row) => [
     html`<a href="${reviewPath(row.id, list)}">${row.kind}</a>`,

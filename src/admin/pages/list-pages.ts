@@ -194,6 +194,6 @@ function filterOfOrders(url: URL, sources: readonly string[]): Html {
       ['oldest', 'oldest first, of the last 5,000'],
       ['amount', 'largest amount first, of the last 5,000'],
     ],
-    attention: ['Attention', ['', 'all orders'], ['1', 'only those that need a person']],
+    attention: ['Attention', ['', 'all orders'], ['1', 'only those that need attention']],
   });
 }

@@ -113,7 +113,7 @@ function expectedText({
 /** An entry leaves the attention list where all evidence stands beside the button. */
 function reviewLink({ reference }: EntryDetail, needPerson: ReadonlySet<string>): Html | null {
   if (!needPerson.has(reference)) return null;
-  return html`<p>It needs a person: <a href="${reviewPath(reference)}">review it, or acknowledge it there</a>.</p>`;
+  return html`<p>It needs an operator: <a href="${reviewPath(reference)}">review it, or acknowledge it there</a>.</p>`;
 }
 
 /** `3: 1 fulfilled, 1 rejected, 1 not accepted`. */

@@ -67,7 +67,7 @@ function firstAnswers(
   );
   const orders = spent.reduce((sum, it) => sum + it.orders, 0);
   return html`<ul class="answers" aria-label="Now">
-${answerCard('Needs a person', waiting === 0 ? 'good' : 'problem', html`<a href="/attention"><span class="number">${waiting}</span> ${waiting === 0 ? 'nothing' : `of ${groups.length} causes`}</a>`, oldest === null ? null : html`since ${timeText(oldest, nowMs)}`)}
+${answerCard('Needs attention', waiting === 0 ? 'good' : 'problem', html`<a href="/attention"><span class="number">${waiting}</span> ${waiting === 0 ? 'nothing' : `of ${groups.length} causes`}</a>`, oldest === null ? null : html`since ${timeText(oldest, nowMs)}`)}
 ${answerCard('Buying', isStopped ? 'problem' : paused > 0 ? 'warning' : 'good', html`<span class="number">${isStopped ? 'Stopped' : 'On'}</span>${paused > 0 ? html` <a href="#pauses">${paused} paused</a>` : null}`, allSentText(queue, nowMs))}
 ${answerCard('Spent today (UTC)', 'good', amounts.length === 0 ? html`<span class="number">0</span>` : html`${amounts}`, html`${orders} orders charged`)}
 ${answerCard('Open', 'good', html`<span class="number">${open}</span> entries, <a href="/deliveries">${dueDeliveries} results due</a>`, oldestOpenMs === null ? null : html`oldest ${timeText(oldestOpenMs, nowMs)}`)}

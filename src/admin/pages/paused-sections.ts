@@ -27,7 +27,7 @@ export function pausedScopes(sources: PageSources, context: FormContext): Html |
     ),
     timeText(sinceMs, nowMs),
     scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
-    probeAtMs === null ? 'only a person resumes it' : timeText(probeAtMs, nowMs),
+    probeAtMs === null ? 'only an operator resumes it' : timeText(probeAtMs, nowMs),
     html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}`,
   ]);
   const header = ['Scope', 'Reason', 'Since', 'Held up', 'Next try', 'What to do'];

@@ -153,7 +153,7 @@ const isEvidenceReason = (reason: string): reason is EvidenceReason =>
 export const evidenceReasons: readonly EvidenceReason[] =
   Object.keys(evidenceRules).filter(isEvidenceReason);
 
-/** The rule of a reason; null for a reason of another kind, such as a denial or a person's. */
+/** The rule of a reason; null for a reason of another kind, such as a denial or an operator's. */
 export function evidenceRule(reason: string): EvidenceRule | null {
   return isEvidenceReason(reason) ? evidenceRules[reason] : null;
 }

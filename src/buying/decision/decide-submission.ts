@@ -42,7 +42,7 @@ export function decideSubmission(
 }
 
 /**
- * Nothing of an answer about another order is kept but its number, in words for a person, and
+ * Nothing of an answer about another order is kept but its number, in words for an operator, and
  * whether it was swapped.
  */
 function withoutForeignAnswer(outcome: Outcome): Outcome {
@@ -104,7 +104,7 @@ function afterLookup(input: DecisionInput, cell: Cell, outcome: Outcome): Settle
 /**
  * Looks the entry up before its refusal counts: the refusal may answer the second copy of a call
  * whose first copy was processed. One lookup that finds nothing confirms it, but not for a cancel:
- * the order of its eSIM exists, so if several lookups do not find it, a person decides. Until then
+ * the order of its eSIM exists, so if several lookups do not find it, an operator decides. Until then
  * the outcome does not count as unknown.
  */
 function confirm(input: DecisionInput, outcome: Outcome): Settlement {

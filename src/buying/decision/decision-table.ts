@@ -26,8 +26,8 @@ export function columnFor(facts: {
  *   unknown   perhaps processed: looked up, then the same reference again
  *   resolve   a rejection that an earlier attempt of the entry may have caused, or an answer about another order: only a
  *             lookup of its own reference after the in-flight window settles it
- *   unexplained  a rejection that has no meaning here: a person decides
- *   review    a person decides at once
+ *   unexplained  a rejection that has no meaning here: an operator decides
+ *   review    an operator decides at once
  */
 export type Verdict =
   | 'settle'

@@ -54,8 +54,8 @@ export interface DecisionPolicy {
    */
   readonly inFlightWindowMs: number;
   /**
-   * After this long since the first send the worker does not send the same reference again: a
-   * person decides.
+   * After this long since the first send the worker does not send the same reference again: an
+   * operator decides.
    */
   readonly referenceExpiryMs: number;
   /** How long an accepted order may wait for its units before it needs review. */
@@ -278,7 +278,7 @@ const isUnknownWord = ({ status, statusClass }: OrderAnswer): boolean =>
 const unreadReason =
   'bought, but not delivered until `wholesale.wire` reads each field, or `wholesale.wire.ignored` names it';
 
-/** Why a person must look at the units, without any code; null when nobody must. */
+/** Why an operator must look at the units, without any code; null when nobody must. */
 function problemOf(
   facts: EntryFacts,
   { kind, units, shown, different }: UnitsVerdict,
@@ -301,9 +301,9 @@ function problemOf(
 /**
  * Replaces a settlement by a review when the outcome is still unknown at the reference expiry: the
  * spec does not say how long the API remembers a reference, so the worker must not repeat it for
- * ever. A pause stays, and so does the delay in which a person cannot yet say that nothing was
+ * ever. A pause stays, and so does the delay in which an operator cannot yet say that nothing was
  * bought.
- * @param evidence what the attempt brought, for that person
+ * @param evidence what the attempt brought, for that operator
  */
 export function reviewIfExpired(
   input: DecisionInput,

@@ -25,7 +25,7 @@ type Asked = Readonly<
 
 const askAgainMs = 300_000;
 const failedAgainMs = 5000;
-/** After so many lookups without an answer a person sees it. */
+/** After so many lookups without an answer an operator sees it. */
 const failuresShown = 3;
 
 /**
@@ -70,7 +70,7 @@ export class AccountCheck {
     pauses,
   }: AccountDeps): Promise<void> {
     const refused = pauses.all.filter(({ reason }) => reason === keyOfOtherAccount);
-    // A person may accept its account instead of that of the others.
+    // An operator may accept its account instead of that of the others.
     if (refused.length > 0) this.#proven.clear();
     const keys = gate.keyNames.map((name) => ({ name, value: keyValue(name) ?? '' }));
     const others = keys.filter(({ value }) => !this.#proven.has(value));

@@ -49,7 +49,7 @@ const selectKnown = statementOf<{ operation: Operation; settledMs: number }, Kno
 
 /**
  * The keys of the account that this outbox buys from: that of the first order that was delivered,
- * each that knew such an order since, and one that a person accepted.
+ * each that knew such an order since, and one that an operator accepted.
  */
 export class AccountKeys extends OutboxSteps {
   /**

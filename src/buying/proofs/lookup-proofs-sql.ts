@@ -13,7 +13,7 @@ const nameOf = (kind: LookedUp): string => `lookup_proven:${kind}`;
 
 /**
  * An order that was surely bought: `outcome_row` says that the API accepted it. An order that only
- * a person resolved may be missing at the API, and so may one of years ago, or the very last one,
+ * an operator resolved may be missing at the API, and so may one of years ago, or the very last one,
  * which a lookup may not show yet. This query runs on every turn of the loop and costs nothing, by
  * the index that it names.
  */

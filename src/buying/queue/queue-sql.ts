@@ -30,7 +30,7 @@ import {
 
 /**
  * An eSIM is spent on by one call at a time, in the order in which the entries came: while an
- * earlier entry of the same ICCID is open, a later one waits. Where a person held the earlier one,
+ * earlier entry of the same ICCID is open, a later one waits. Where an operator held the earlier one,
  * and released it while the later one was being sent, the earlier one waits.
  */
 const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (

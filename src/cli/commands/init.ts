@@ -41,12 +41,12 @@ export function addInit(program: Command, context: CliContext): void {
       for (const folder of foldersOf(config)) report(context, makeFolder(folder), folder);
 
       const hadSecret = existsSync(config.reference.secretFile);
-      const person = options.afterLoss === true ? cliActor() : null;
-      const olderCopy = await makeOutbox(config, context, person);
+      const operator = options.afterLoss === true ? cliActor() : null;
+      const olderCopy = await makeOutbox(config, context, operator);
       report(context, !hadSecret, config.reference.secretFile);
       report(context, !hadDatabase, config.databasePath);
       if (olderCopy !== null) context.stderr.write(`${olderCopy}\n`);
-      if (person !== null || olderCopy !== null) context.stdout.write(`${lookedUpFirst}\n`);
+      if (operator !== null || olderCopy !== null) context.stdout.write(`${lookedUpFirst}\n`);
       if (!hadSecret) {
         context.stderr.write(
           `Keep a copy of ${config.reference.secretFile} outside this machine: with it, orders that are redelivered after a lost disk are not bought twice.\n`,
@@ -96,14 +96,14 @@ function writeExample(file: string, context: CliContext): void {
 export async function makeOutbox(
   config: Config,
   context: CliContext,
-  person: string | null,
+  operator: string | null,
 ): Promise<string | null> {
   const clock = new SteadyClock(context.clock);
   const logger = loggerFor(config, context.stderr, 'silent');
   const opened = openOutbox(config, 'if-missing');
   try {
     await opened.store.continueTime(clock);
-    return (await noticeOlderCopy({ config, clock, logger }, opened, person)).olderCopy;
+    return (await noticeOlderCopy({ config, clock, logger }, opened, operator)).olderCopy;
   } finally {
     await opened.store.close();
   }

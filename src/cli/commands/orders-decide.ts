@@ -11,7 +11,7 @@ import {
   statesFor,
   type StoreCommand,
 } from '../../core/operator/operator-command.ts';
-import { readEnteredUnits } from '../../core/operator/units-by-person.ts';
+import { readEnteredUnits } from '../../core/operator/units-by-operator.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
 import { countsText } from '../../core/counts.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';

@@ -30,14 +30,14 @@ export interface OrderAnswer {
   readonly unreadFields?: readonly string[];
 }
 
-/** A sentence about fields of units that were not read, for a person; null when all were read. */
+/** A sentence about fields of units that were not read, for an operator; null when all were read. */
 export function unreadText({ unreadFields = [] }: OrderAnswer): string | null {
   return unreadFields.length === 0
     ? null
     : `its units have fields that the connector does not read: ${unreadFields.join(', ')}`;
 }
 
-/** What an answer about another order says, for a person, with the number of that order. */
+/** What an answer about another order says, for an operator, with the number of that order. */
 export function foreignText(message: string, answer: OrderAnswer | null): string {
   return answer?.orderNumber ? `${message} (order number ${quoted(answer.orderNumber)})` : message;
 }

@@ -78,7 +78,7 @@ export function outcomeRowFrom(value: string | null): OutcomeRow | null {
   return value !== null && isOutcomeRow(value) ? value : null;
 }
 
-/** How one attempt ended: the row, and the evidence for a person. */
+/** How one attempt ended: the row, and the evidence for an operator. */
 export interface Outcome {
   readonly row: OutcomeRow;
   /** Whether any byte may have left. False only when surely none did. */

@@ -141,7 +141,7 @@ function identitiesOf(unit: Unit, isEsim: boolean): readonly string[] {
 }
 
 /**
- * So many units are kept of one order. More than it ordered are evidence for a person, but an
+ * So many units are kept of one order. More than it ordered are evidence for an operator, but an
  * answer may have 20,000.
  * @param quantity as it was ordered; null for one
  */

@@ -1,8 +1,8 @@
 import type { OutcomeRow } from '../answers/outcome.ts';
 import type { EntryState } from './states.ts';
 
-/** The error of an entry of which a person found that it was not bought. */
-export const rejectedByPerson = 'rejected_by_person';
+/** The error of an entry of which an operator found that it was not bought. */
+export const rejectedByOperator = 'rejected_by_person';
 
 /** The facts that say whether a part of an entry may be bought. */
 export interface PurchaseFacts {
@@ -37,8 +37,8 @@ const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>([
  * Whether a part of an entry may be bought: then nobody may end it as unbought or order it again.
  */
 export function mayBeBought(facts: PurchaseFacts): boolean {
-  // A person can see what the worker cannot. An API could answer with the same code.
-  if (facts.state === 'rejected' && facts.errorCode === rejectedByPerson) return false;
+  // An operator can see what the worker cannot. An API could answer with the same code.
+  if (facts.state === 'rejected' && facts.errorCode === rejectedByOperator) return false;
   // An earlier copy of a cancel may have brought this answer to a later one.
   if (facts.row === 'not_cancellable' && facts.state !== 'rejected') return true;
   if (facts.outcomeUnknown || facts.lostOutboxMayHaveSent) return true;

@@ -87,14 +87,14 @@ export interface ActionSubject {
   readonly mayBeBought: boolean;
   /** The state to which a held entry goes back; null for every other. */
   readonly heldFrom: EntryState | null;
-  /** Other entries took its place: parts, another balance, or a re-order by a person. */
+  /** Other entries took its place: parts, another balance, or a re-order by an operator. */
   readonly replaced: boolean;
   /**
    * Its line came in the place of another line of the shop's order, and nobody has decided whether
    * both are one.
    */
   readonly hasOtherId: boolean;
-  /** How many units nobody has of what a person found to be bought. */
+  /** How many units nobody has of what an operator found to be bought. */
   readonly unitsMissing: number;
 }
 
@@ -122,7 +122,7 @@ export function allowedActions(entry: ActionSubject): readonly EntryActionName[]
     case 'rejected':
     case 'expired':
     case 'cancelled':
-      // Nothing was bought under this reference: a person may re-order once, under a new one.
+      // Nothing was bought under this reference: an operator may re-order once, under a new one.
       return entry.mayBeBought || entry.replaced ? [] : ['reorder'];
     case 'fulfilled':
       return entry.unitsMissing > 0 ? ['resolve'] : [];

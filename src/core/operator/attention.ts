@@ -1,4 +1,4 @@
-/** The actions of a person on a row of the attention list, each with its command. */
+/** The actions of an operator on a row of the attention list, each with its command. */
 export const attentionActions = {
   ack: 'orders ack',
   cancel: 'orders cancel',
@@ -223,9 +223,9 @@ function unitsMissing(evidence: AttentionEvidence): string {
   const {
     units_missing: missing = 0,
     quantity = 1,
-    resolved_by: person = '',
+    resolved_by: operator = '',
     order_number: number = null,
   } = evidence;
   const order = number === null ? '' : `, as order ${number}`;
-  return `${missing} of ${quantity} units are not in the outbox: ${person} found that it was bought${order}`;
+  return `${missing} of ${quantity} units are not in the outbox: ${operator} found that it was bought${order}`;
 }

@@ -17,7 +17,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why a check of `/healthz` does not pass, and what a person does first. @param details as
+ * Why a check of `/healthz` does not pass, and what an operator does first. @param details as
  * `/healthz` shows them
  */
 export function checkReason(

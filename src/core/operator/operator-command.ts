@@ -11,7 +11,7 @@ import { allowedActions, type EntryState, entryStates } from '../entry/states.ts
 import { operations } from '../order/purchase.ts';
 import { OrderSyncError } from '../order-sync-error.ts';
 import type { EntryExplanation, QueueExplanation } from './queue-explanation.ts';
-import { enteredUnitsSchema } from './units-by-person.ts';
+import { enteredUnitsSchema } from './units-by-operator.ts';
 
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
@@ -19,7 +19,7 @@ export type Resolution = (typeof resolutions)[number];
 /**
  * The actions that are allowed for many entries at once. Each of them keeps its reference, so none
  * can buy twice, and each can be undone. Not among them: `reorder`, which gets a new reference that
- * can buy once more, and `resolve`, which needs what a person found about that one entry.
+ * can buy once more, and `resolve`, which needs what an operator found about that one entry.
  */
 export const bulkActions = ['retry', 'hold', 'release', 'cancel'] as const;
 export type BulkAction = (typeof bulkActions)[number];
@@ -45,7 +45,7 @@ const bulkFilterSchema = z.strictObject({
   /** The entries of these orders, by the numbers that a list of orders has. */
   orders: z.array(z.int()).max(mostInStep).readonly().optional(),
   /**
-   * Only entries that have not changed since this time, in ms: the person who chose the filter has
+   * Only entries that have not changed since this time, in ms: the operator who chose the filter has
    * not seen later changes.
    */
   untilMs: z.number(),
@@ -110,12 +110,12 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     as: z.enum(resolutions),
     orderNumber: text(128).nullable(),
     /**
-     * The eSIMs of the order: a later cancel is looked up by it. Absent: the person did not name
+     * The eSIMs of the order: a later cancel is looked up by it. Absent: the operator did not name
      * them.
      */
     iccids: z.array(iccidSchema).max(orderLimits.esimQuantity).readonly().optional(),
     /**
-     * The units that the person has from the supplier; empty: they know of none. Absent: they did
+     * The units that the operator has from the supplier; empty: they know of none. Absent: they did
      * not say.
      */
     units: enteredUnitsSchema.optional(),

@@ -4,14 +4,14 @@ import {
   isMaybeBought,
   mayBeBought,
   outcomeKnown,
-  rejectedByPerson,
+  rejectedByOperator,
   type PurchaseFacts,
 } from '../entry/may-be-bought.ts';
 import { deliversUnits, type ReferencedPurchase } from '../order/purchase.ts';
 import { judgeResend } from '../entry/resend.ts';
 import type { OperatorCommand } from './operator-command.ts';
 import { missingUnits } from '../answers/units.ts';
-import { unitsByPerson } from './units-by-person.ts';
+import { unitsByOperator } from './units-by-operator.ts';
 
 type WithoutFrame<Command> = Command extends unknown
   ? Omit<Command, 'reference' | 'actor' | 'reason'>
@@ -92,7 +92,7 @@ const unchanged = (facts: OperatorFacts): OperatorMove => ({
 
 type ResolveAction = Extract<EntryAction, { action: 'resolve' }>;
 
-/** The error of a line that a person found to be the same purchase as another one. */
+/** The error of a line that an operator found to be the same purchase as another one. */
 export const samePurchase = 'same_purchase';
 
 /**
@@ -113,7 +113,7 @@ function reconcile(
 }
 
 /**
- * Decides whether a person may do this, and what it changes. Pure. An action never buys twice,
+ * Decides whether an operator may do this, and what it changes. Pure. An action never buys twice,
  * never hides a purchase, and never leads to a new reference while the outcome of the old one is
  * unknown.
  */
@@ -170,7 +170,7 @@ function cancel(facts: OperatorFacts, { nowMs }: OperatorPolicy): OperatorVerdic
       }
     : {
         code: 'cancelled_by_person',
-        message: 'cancelled by a person before it was bought; nothing was charged',
+        message: 'cancelled by an operator before it was bought; nothing was charged',
       };
   const cancelled = { ...unchanged(facts), heldFrom: null, reviewReason: null, error };
   if (!facts.sentSinceLookup) return accept({ ...cancelled, state: 'cancelled' });
@@ -249,7 +249,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   }
   if (order.as === 'rejected') return resolveAsRejected(facts, order);
   const orderNumber = known ?? order.orderNumber;
-  // A cancel and a top-up have no order of their own that a person could name.
+  // A cancel and a top-up have no order of their own that an operator could name.
   const needsNumber = deliversUnits(facts.operation) && facts.state !== 'fulfilled';
   if (needsNumber && orderNumber === null && order.note === null) {
     return refuse(
@@ -263,7 +263,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   const areNone = order.units?.length === 0 && missingUnits(facts, facts.units) === 0;
   const isOther = facts.state === 'needs_review' && (isWhole || areNone);
   const before = isOther ? { ...facts, units: [] } : facts;
-  const entered = unitsByPerson(before, order.as, order.units);
+  const entered = unitsByOperator(before, order.as, order.units);
   if (!entered.ok) return entered;
   return accept({ ...resolved(facts, order), units: entered.units, error: null });
 }
@@ -273,10 +273,10 @@ function resolved(facts: OperatorFacts, order: ResolveAction): OperatorMove {
   return { ...unchanged(facts), ...outcomeKnown, state: order.as, reviewReason: null, orderNumber };
 }
 
-/** A person found that nothing was bought: refused while there is evidence that something was. */
+/** An operator found that nothing was bought: refused while there is evidence that something was. */
 function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   const { reference, orderNumber, units } = facts;
-  const entered = unitsByPerson(facts, order.as, order.units);
+  const entered = unitsByOperator(facts, order.as, order.units);
   if (!entered.ok) return entered;
   if (units.length > 0) {
     return refuse(
@@ -298,6 +298,9 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
     );
   }
   const note = order.note === null ? '' : `: ${order.note}`;
-  const error = { code: rejectedByPerson, message: `a person found that it was not bought${note}` };
+  const error = {
+    code: rejectedByOperator,
+    message: `an operator found that it was not bought${note}`,
+  };
   return accept({ ...resolved(facts, order), units: entered.units, error });
 }

@@ -9,8 +9,8 @@ export interface ReferenceSubject {
   readonly orderId: string;
   readonly lineId: string;
   /**
-   * 0 at first. It rises only when a definite rejection is followed by a changed body, or when a
-   * person re-orders.
+   * 0 at first. It rises only when a definite rejection is followed by a changed body, or when an
+   * operator re-orders.
    */
   readonly generation: number;
   /** 0 unless a line was split because of the per-order limit (Spec 7, `limit_exceeded`). */
@@ -21,7 +21,7 @@ export interface ReferenceNamespace {
   /** Keeps the references of two installations apart that share an account. */
   readonly instance: string;
   /**
-   * The beginning of every reference, by which a person recognises it in the supplier's list;
+   * The beginning of every reference, by which an operator recognises it in the supplier's list;
    * `uuid`: it is a UUID.
    */
   readonly prefix: string;

@@ -5,7 +5,7 @@ import type { Unit } from '../answers/order-answer.ts';
 
 /**
  * The state of a whole order. `completed`: every line was bought, or its cancel was confirmed.
- * `needs_manual_delivery`: the worker has done its part, and units that a person found to be bought
+ * `needs_manual_delivery`: the worker has done its part, and units that an operator found to be bought
  * are to be delivered by hand.
  */
 export const orderStates = [
@@ -19,7 +19,7 @@ export const orderStates = [
 type OrderState = (typeof orderStates)[number];
 
 /**
- * `needs_manual_delivery`: a person found that it was bought, and units are missing. The worker
+ * `needs_manual_delivery`: an operator found that it was bought, and units are missing. The worker
  * does nothing more.
  */
 export const resultEntryStates = [...entryStates, 'needs_manual_delivery'] as const;
@@ -83,7 +83,7 @@ export interface ResultDocument {
   readonly updated_at: string;
 }
 
-/** The state of a line from those of its entries: the one that a person must see first. */
+/** The state of a line from those of its entries: the one that an operator must see first. */
 export function lineStateOf(states: readonly ResultEntryState[]): LineState {
   const haveEnded = states.every((state) => ended.includes(state));
   if (haveEnded && states.includes('needs_manual_delivery')) return 'needs_manual_delivery';

@@ -32,7 +32,7 @@ export interface ResultEvent {
 
 const confirmedSchema = z.object({
   /**
-   * How often a person had the results delivered again: confirmed events are posted again under new
+   * How often an operator had the results delivered again: confirmed events are posted again under new
    * ids.
    */
   replays: z.int().default(0),

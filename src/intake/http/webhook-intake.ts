@@ -102,7 +102,7 @@ export class WebhookIntake {
 
   /**
    * What `/healthz` shows of it: how many callers were refused in the last minute, by reason, and
-   * why a person should look.
+   * why an operator should look.
    */
   details(): Readonly<Record<string, unknown>> | null {
     const refused = this.#limits.refusals.recent();

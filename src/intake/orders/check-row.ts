@@ -359,7 +359,8 @@ function addSku(
     problem('days', `is not that of the SKU, which has ${sku.days}`);
   const isTopup = sku.type === 'esim_topup';
   if (isTopup && quantity !== 1) {
-    const rule = 'must be 1 for a top-up: a person must decide about several top-ups of one eSIM';
+    const rule =
+      'must be 1 for a top-up: an operator must decide about several top-ups of one eSIM';
     problem('quantity', rule, 'repeated_topup');
   }
   Object.assign(line, productOfSku(sku), {

@@ -4,7 +4,7 @@ import type { AlertCondition, AlertRow } from '../../store/alerts/alerts.ts';
 import type { AttentionGroup } from '../../store/read/attention.ts';
 import type { AlertSettings } from '../settings.ts';
 
-/** A check of `/healthz` that does not pass: why, and what a person does first. */
+/** A check of `/healthz` that does not pass: why, and what an operator does first. */
 export interface Trouble {
   readonly check: string;
   readonly isFailed: boolean;
@@ -113,7 +113,7 @@ const sentences: Readonly<Record<string, string>> = {
   waiting: 'orders have waited for an hour',
   rejected: 'paid lines were rejected by the API',
   expired: 'paid lines were not bought before their deadline',
-  needs_manual_delivery: 'lines wait for units that a person must enter',
+  needs_manual_delivery: 'lines wait for units that an operator must enter',
   shown_twice: 'delivered units were shown for other orders, too',
   uncounted_cost: 'orders have a cost that cannot be read',
   invalid_line: 'order lines were not accepted',

@@ -75,7 +75,7 @@ export function adoptConnector(database: Sqlite, connector: string, nowMs: numbe
   });
 }
 
-/** Called inside a transaction: an order was fulfilled, or a person lifts the limit. */
+/** Called inside a transaction: an order was fulfilled, or an operator lifts the limit. */
 export function proveConnector(
   database: Sqlite,
   family: Family,
@@ -132,8 +132,8 @@ export function showUnproven(database: Sqlite, asked: Iterable<Family>, nowMs: n
 }
 
 /**
- * No order may try a family that is paused for another reason: it resumes by a delivery or a
- * person.
+ * No order may try a family that is paused for another reason: it resumes by a delivery or an
+ * operator.
  */
 function pauseFamily(database: Sqlite, family: Family, nowMs: number): void {
   const [scope, reason] = [`family:${family}`, connectorUnproven];

@@ -40,7 +40,7 @@ export const updateOf = (sql: string) => statementOf<Values, never>(sql);
 type Update = ReturnType<typeof updateOf>;
 type Values = Readonly<Record<string, unknown>>;
 
-const updateByPerson = updateOf(
+const updateByOperator = updateOf(
   `UPDATE entries SET state = :state, next_step = :nextStep, due_steady = :dueAtMs, outcome_unknown = :outcomeUnknown,
      in_flight_window_end_steady = :inFlightWindowEndMs, review_reason = :reviewReason,
      held_from = :heldFrom, held_by = NULL,
@@ -112,7 +112,7 @@ const updateTurn = updateOf(
 const findRequest = columnOf<[number], number>('SELECT request_id FROM lines WHERE id = ?');
 
 /**
- * Performs what a person decided; `resolvedBy` is who settled the entry. Fails while a call for it
+ * Performs what an operator decided; `resolvedBy` is who settled the entry. Fails while a call for it
  * is in flight.
  */
 export function applyCommand(
@@ -124,7 +124,7 @@ export function applyCommand(
   const { database, units: sealed } = outbox;
   const { state, error, units } = move;
   const newError = error === 'keep' ? null : error;
-  changeOrKeep(database, row, state, updateByPerson, {
+  changeOrKeep(database, row, state, updateByOperator, {
     ...move,
     outcomeUnknown: move.outcomeUnknown ? 1 : 0,
     ...sealed.toStore(row.reference, units ?? []),
@@ -142,7 +142,7 @@ export function applyCommand(
   if (row.state !== state || units !== null) report(outbox, row, nowMs, state);
 }
 
-/** How many units nobody has of what a person found to be bought. */
+/** How many units nobody has of what an operator found to be bought. */
 function unitsMissingOf(
   row: EntryRow,
   { state, orderNumber, units }: OperatorMove,
@@ -209,7 +209,7 @@ export function flagForReview(outbox: Outbox, row: EntryRow, reason: string, now
 }
 
 /**
- * Holds an entry that is not sent now; of one that is held, changes why. `by`: null for a person,
+ * Holds an entry that is not sent now; of one that is held, changes why. `by`: null for an operator,
  * who must release it.
  */
 export function holdEntry(

@@ -37,18 +37,18 @@ export interface PausedScopes {
   /** The same, with those whose trial order may be sent now. */
   readonly withTrials: ReadonlySet<string>;
   /**
-   * The scopes that a person paused: such a balance is not charged, also where the order names
+   * The scopes that an operator paused: such a balance is not charged, also where the order names
    * another one to fall back to.
    */
   readonly byPerson: ReadonlySet<string>;
 }
 
-/** The reason of a pause that a person opened; the worker's pauses have another one. */
-export const pausedByPerson = 'manual';
+/** The reason of a pause that an operator opened; the worker's pauses have another one. */
+export const pausedByOperator = 'manual';
 
 /**
  * The reason of the pause of a key that does not know what another one bought. It ends when it
- * does, or by a person.
+ * does, or by an operator.
  */
 export const keyOfOtherAccount = 'key_of_other_account';
 
@@ -66,21 +66,21 @@ const setProbe = statementOf<[number, string], never>(
 const probeNow = statementOf<[string], never>(
   'UPDATE pauses SET probe_steady = 0, probes = 0 WHERE scope = ? AND probe_steady IS NOT NULL',
 );
-// A probe in flight must not end a pause that a person took over meanwhile.
+// A probe in flight must not end a pause that an operator took over meanwhile.
 const removeOfWorker = columnOf<[string], string>(
-  `DELETE FROM pauses WHERE scope = ? AND reason <> '${pausedByPerson}' RETURNING reason`,
+  `DELETE FROM pauses WHERE scope = ? AND reason <> '${pausedByOperator}' RETURNING reason`,
 );
 const remove = statementOf<[string], never>('DELETE FROM pauses WHERE scope = ?');
-// No probe may end a pause that a person opened, also where the worker had opened it before.
-const insertByPerson = statementOf<
+// No probe may end a pause that an operator opened, also where the worker had opened it before.
+const insertByOperator = statementOf<
   { scope: string; reason: string; actor: string; nowMs: number },
   never
 >(
   `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_steady)
-   VALUES (:scope, '${pausedByPerson}', :reason, :actor, :nowMs, NULL)
+   VALUES (:scope, '${pausedByOperator}', :reason, :actor, :nowMs, NULL)
    ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
      opened_by = excluded.opened_by, probe_steady = NULL, probes = 0
-   WHERE pauses.reason <> '${pausedByPerson}'`,
+   WHERE pauses.reason <> '${pausedByOperator}'`,
 );
 export const forgetEvidence = statementOf<{ scope: string; reason: string }, never>(
   'DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason',
@@ -118,7 +118,7 @@ export class Pauses extends OutboxSteps {
     forgetEvidence(database).run({ scope: 'account', reason: 'api_unreachable' });
   });
 
-  /** Ends a pause that no person opened. Returns whether it did. */
+  /** Ends a pause that no operator opened. Returns whether it did. */
   readonly end = this.step(({ database }, scope: string, why: string, nowMs: number) =>
     endPause(database, scope, why, nowMs),
   );
@@ -152,7 +152,7 @@ export function postponeProbe(database: Sqlite, scope: string, probeAtMs: number
 }
 
 /**
- * Ends a pause that no person opened, and forgets its evidence: to pause again takes new one.
+ * Ends a pause that no operator opened, and forgets its evidence: to pause again takes new one.
  * Returns whether it did.
  */
 export function endPause(database: Sqlite, scope: string, why: string, nowMs: number): boolean {
@@ -163,19 +163,19 @@ export function endPause(database: Sqlite, scope: string, why: string, nowMs: nu
   return true;
 }
 
-/** Returns whether it did: a person may have paused the scope already. */
-export function pauseByPerson(
+/** Returns whether it did: an operator may have paused the scope already. */
+export function pauseByOperator(
   database: Sqlite,
   { scope, reason, actor, nowMs }: { scope: string; reason: string; actor: string; nowMs: number },
 ): boolean {
-  return insertByPerson(database).run({ scope, reason, actor, nowMs }).changes === 1;
+  return insertByOperator(database).run({ scope, reason, actor, nowMs }).changes === 1;
 }
 
 /**
  * Ends any pause, and forgets all evidence: the next failure must not pause the scope again,
  * whatever is mended now.
  */
-export function endPauseByPerson(database: Sqlite, scope: string): boolean {
+export function endPauseByOperator(database: Sqlite, scope: string): boolean {
   if (readPause(database, scope)?.reason === keyOfOtherAccount) acceptAccountOf(database, scope);
   if (remove(database).run(scope).changes !== 1) return false;
   forgetAllEvidence(database).run(scope);
@@ -184,7 +184,7 @@ export function endPauseByPerson(database: Sqlite, scope: string): boolean {
 
 /**
  * The keys of the configuration changed: pauses that a changed value may end are probed at once,
- * and the worker's pauses of a removed key end. A person's pauses stay.
+ * and the worker's pauses of a removed key end. An operator's pauses stay.
  */
 export function updatePausesOfKeys(
   database: Sqlite,
@@ -199,7 +199,7 @@ export function updatePausesOfKeys(
     const mayEnd =
       scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
     if (changed.length > 0 && mayEnd) probeNow(database).run(text);
-    if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByPerson)
+    if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByOperator)
       continue;
     endPause(database, text, 'the key is not configured any more', nowMs);
   }
@@ -208,11 +208,11 @@ export function updatePausesOfKeys(
 /**
  * The scopes that hold a claim up, read inside its transaction, so that nothing is sent after a
  * pause was confirmed.
- * @param trials scopes whose trial order may be sent now; a scope that a person paused has no trial
+ * @param trials scopes whose trial order may be sent now; a scope that an operator paused has no trial
  */
 export function pausesBut(pauses: readonly Pause[], trials: readonly string[]): PausedScopes {
   return pausedScopes(
-    pauses.filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)),
+    pauses.filter(({ scope, reason }) => reason === pausedByOperator || !trials.includes(scope)),
     pauses,
   );
 }
@@ -224,7 +224,7 @@ export function pausedScopes(paused: readonly Pause[], withTrials = paused): Pau
   });
   const all = new Set(paused.map((pause) => pause.scope));
   const byPerson = new Set(
-    paused.filter((pause) => pause.reason === pausedByPerson).map((pause) => pause.scope),
+    paused.filter((pause) => pause.reason === pausedByOperator).map((pause) => pause.scope),
   );
   return {
     account: all.has('account'),
@@ -258,7 +258,7 @@ export function isSendPaused(
   return balance !== null && paused.byPerson.has(balance);
 }
 
-/** A person accepts the account of a key: the others are asked again. */
+/** An operator accepts the account of a key: the others are asked again. */
 function acceptAccountOf(database: Sqlite, scope: string): void {
   forgetAccountKeys(database).run();
   proveNamedKey(database).run(scope);

@@ -13,7 +13,7 @@ import { holdEntry, releaseEntry } from './entry-changes.ts';
 
 /** Why a line is held in whose place another one came that is a purchase of its own. */
 export const whyVanished =
-  'it vanished from the order, and a person said that the line in its place is another purchase: it is bought when the storefront shows it again';
+  'it vanished from the order, and an operator said that the line in its place is another purchase: it is bought when the storefront shows it again';
 
 /** Held at the claim alone, so no state of the order ends it. */
 const whyOther = {
@@ -70,7 +70,7 @@ export function releaseHeldForOther(outbox: Outbox, source: string, nowMs: numbe
 }
 
 /**
- * A person releases an entry that the shop's state holds: until that state changes, it does not
+ * An operator releases an entry that the shop's state holds: until that state changes, it does not
  * count for the line.
  */
 export function liftShopHold(database: Sqlite, row: EntryRow): void {
@@ -78,7 +78,7 @@ export function liftShopHold(database: Sqlite, row: EntryRow): void {
 }
 
 /**
- * A person says that a line is a purchase of its own. The unsent entries of the line that it
+ * An operator says that a line is a purchase of its own. The unsent entries of the line that it
  * replaces are held: the shop does not have that line any more. Returns the entries that are held
  * now.
  */
@@ -97,7 +97,7 @@ export function makeOwnPurchase(
 
 /**
  * Records why a line must not be bought now, and holds or releases what is unsent of it. An entry
- * that a person held stays held. An entry that a person released stays released while the reason is
+ * that an operator held stays held. An entry that an operator released stays released while the reason is
  * the same.
  * @param state.why null: it may be bought
  * @param state.stillWhy why it may not be released although the order is paid again; it holds

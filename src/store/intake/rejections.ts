@@ -8,7 +8,7 @@ import { countReceived, requestOf } from './requests.ts';
 
 /**
  * A line that was not accepted, or a flag on a shop's order, which comes from no file. It is
- * corrected when its line comes again and is accepted; every other one stays open for a person.
+ * corrected when its line comes again and is accepted; every other one stays open for an operator.
  */
 export interface Rejection {
   readonly lineNumber: number | null;

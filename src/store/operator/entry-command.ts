@@ -62,7 +62,7 @@ const findOpenCall = columnOf<[number], number>(
 export type EntryCommandResult = ReturnType<typeof actOnEntry>;
 
 /**
- * Reads, judges, writes and records the decision of a person about an entry. A refusal leaves
+ * Reads, judges, writes and records the decision of an operator about an entry. A refusal leaves
  * everything as it was.
  */
 export function actOnEntry(

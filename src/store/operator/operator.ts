@@ -5,7 +5,7 @@ import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqli
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { beginAfterLoss, type AfterLossRequest } from '../entries/after-loss.ts';
 import { connectorUnproven, proveConnector } from '../entries/connector-canary.ts';
-import { endPauseByPerson, pauseByPerson, readPause, readPauses } from '../entries/pauses.ts';
+import { endPauseByOperator, pauseByOperator, readPause, readPauses } from '../entries/pauses.ts';
 import {
   actInBulk,
   actOnEntry,
@@ -67,9 +67,9 @@ export class Operator extends OutboxSteps {
   );
 
   /**
-   * Pauses a scope until a person resumes it. Takes over a pause of the worker, which no probe ends
+   * Pauses a scope until an operator resumes it. Takes over a pause of the worker, which no probe ends
    * then.
-   * @throws OrderSyncError INVALID_INPUT, NOT_ALLOWED when a person paused it already
+   * @throws OrderSyncError INVALID_INPUT, NOT_ALLOWED when an operator paused it already
    */
   readonly pauseScope = this.#decision(pauseScope);
 
@@ -95,7 +95,7 @@ function pauseScope({ database }: Outbox, request: ScopeRequest): void {
   const { scope } = request;
   readScope(scope);
   const before = readPause(database, scope);
-  if (!pauseByPerson(database, request)) {
+  if (!pauseByOperator(database, request)) {
     throw new OrderSyncError('NOT_ALLOWED', `${scope} is paused already, by ${before?.openedBy}`, {
       hint: 'resume it with `order-sync queue resume`',
     });
@@ -108,7 +108,7 @@ function resumeScope({ database }: Outbox, request: ScopeRequest): void {
   const { scope, nowMs } = request;
   readScope(scope);
   const before = readPause(database, scope);
-  if (!endPauseByPerson(database, scope)) {
+  if (!endPauseByOperator(database, scope)) {
     const paused = readPauses(database).map((pause) => pause.scope);
     throw new OrderSyncError('NOT_ALLOWED', `${scope} is not paused`, {
       hint: paused.length === 0 ? 'nothing is paused' : `paused are: ${paused.join(', ')}`,

@@ -51,7 +51,7 @@ export interface Attention {
   readonly scope: string | null;
   readonly holdsUp: string;
   readonly whatToDo: string;
-  /** Nothing is open any more: a person may acknowledge it. Anything else needs a decision. */
+  /** Nothing is open any more: an operator may acknowledge it. Anything else needs a decision. */
   readonly canAcknowledge: boolean;
 }
 

@@ -13,7 +13,7 @@ export type TimelineKind =
   | 'call' // a call was made; `code`: its purpose
   | 'answer' // it ended; `code`: its outcome, a row of the decision table; `subject`: `not_sent` if it never left
   | 'pause' // a scope was paused that the order needed, or resumed; `code`: `pause` or `resume`
-  | 'decision' // a person or a caller did something; `code`: the action
+  | 'decision' // an operator or a caller did something; `code`: the action
   | 'not_accepted' // a line was refused or flagged
   | 'corrected' // the shop sent it again, corrected
   | 'settled' // an entry reached its final state; `code`: the state

@@ -135,8 +135,8 @@ export class CsvFiles extends OutboxSteps {
   readonly nextDue = this.first(selectDue);
 
   /**
-   * A row that the worker still has something to do for; null: there is none. Rows that need a
-   * person do not count: a person may take weeks, and the other rows are wanted.
+   * A row that the worker still has something to do for; null: there is none. Rows that need an
+   * operator do not count: an operator may take weeks, and the other rows are wanted.
    */
   readonly openRow = this.first(openRow);
 
@@ -186,7 +186,7 @@ export class CsvFiles extends OutboxSteps {
   }
 
   /**
-   * Whether a row is open or needs a person, or the CSV was not written before a time; also of an
+   * Whether a row is open or needs an operator, or the CSV was not written before a time; also of an
    * unknown file.
    */
   async isNeeded(fileId: string, beforeMs: number): Promise<boolean> {

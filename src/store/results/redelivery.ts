@@ -4,7 +4,7 @@ import type { Outbox } from '../sqlite/outbox.ts';
 import { repeatResult } from './due-results.ts';
 import { readResult, refuseShredded } from './result-reader.ts';
 
-/** Which results a person wants delivered again: those that fit everything that is given. */
+/** Which results an operator wants delivered again: those that fit everything that is given. */
 export interface Redelivery {
   readonly sink?: string | undefined;
   readonly source?: string | undefined;

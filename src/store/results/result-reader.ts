@@ -184,7 +184,7 @@ export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntr
   return {
     reference: row.reference,
     operation: row.operation,
-    // A line that a person found to be bought is delivered only as far as its units are known.
+    // A line that an operator found to be bought is delivered only as far as its units are known.
     state: row.units_missing > 0 ? 'needs_manual_delivery' : row.state,
     resolved_by: row.resolved_by,
     order_number: row.order_number,
@@ -200,7 +200,7 @@ export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntr
   };
 }
 
-/** The line that was bought in the place of this one, as a person said; null: there is none. */
+/** The line that was bought in the place of this one, as an operator said; null: there is none. */
 function boughtInPlaceOf(rows: readonly LineEntryRow[]): string | null {
   const current = rows.filter(({ replaced }) => replaced === 0);
   return current.every(({ error_code: code }) => code === samePurchase)
@@ -257,7 +257,7 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
     ]),
   );
   /**
-   * The line that was bought in the place of another one, as a person said: its id by that of the
+   * The line that was bought in the place of another one, as an operator said: its id by that of the
    * other.
    */
   const inPlaceOf = [...lines].flatMap(([lineId, ofLine]): [string, string][] => {

@@ -64,7 +64,7 @@ const findRequest = columnOf<[string, string], number>(
 const ofSink = 'WHERE request_id = :requestId AND sink = :sink';
 // A version that failed does not delay a newer one.
 const ofVersion = `${ofSink} AND done_version < due_version AND due_version = :version`;
-/** Never due again, until the result changes or a person asks for it. */
+/** Never due again, until the result changes or an operator asks for it. */
 const isGivenUp = `given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_steady = ${neverMs}`;
 
 const close = statementOf<Delivery & { nowMs: number }, never>(
@@ -195,7 +195,7 @@ export class Results extends OutboxSteps {
   );
 
   /**
-   * Keeps what a sink has confirmed about an order, unless a person asked for its results again
+   * Keeps what a sink has confirmed about an order, unless an operator asked for its results again
    * meanwhile.
    */
   readonly confirmEvents = this.write(confirm);

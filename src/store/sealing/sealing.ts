@@ -24,7 +24,7 @@ interface UnsealedRow {
   readonly units: string;
 }
 
-/** More damaged entries than this need a person, not another try. */
+/** More damaged entries than this need an operator, not another try. */
 const mostUnreadable = 1000;
 
 // Three ranges of one index: values in clear, and values under keys before and after the first one.

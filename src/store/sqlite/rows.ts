@@ -55,7 +55,7 @@ export interface EntryRow extends ReferencedPurchase {
   readonly held_from: EntryState | null;
   readonly held_by: 'shop' | null;
   readonly replaced: number;
-  /** How many units nobody has of what a person found to be bought. */
+  /** How many units nobody has of what an operator found to be bought. */
   readonly units_missing: number;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
@@ -133,7 +133,7 @@ export const recordFrom = (text: string): Readonly<Record<string, unknown>> => J
 export const textsFrom = (text: string): Readonly<Record<string, string>> => JSON.parse(text);
 
 /**
- * Conditions that find the entries of these states and of those that need a person, each by the
+ * Conditions that find the entries of these states and of those that need attention, each by the
  * index of its few rows. SQLite takes such an index only where the text of the condition is that of
  * the index: otherwise it reads all entries.
  */

@@ -43,7 +43,7 @@ const selectById = statementOf<[number], KnownLine>(
   'SELECT id, line_id, extra, same_as FROM lines WHERE id = ?',
 );
 const selectInPlaceOf = columnOf<[number], string>('SELECT line_id FROM lines WHERE same_as = ?');
-/** A person decides whether a new line is the same purchase as one that vanished. */
+/** An operator decides whether a new line is the same purchase as one that vanished. */
 export const markSame = statementOf<[oldId: number, newId: number], never>(
   'UPDATE lines SET same_as = ? WHERE id = ?',
 );
@@ -112,7 +112,7 @@ export function lineNow<Line extends KeptLine>(
 }
 
 /**
- * The line that was bought in the place of this one, as a person said; null: it is a purchase of
+ * The line that was bought in the place of this one, as an operator said; null: it is a purchase of
  * its own.
  */
 export function boughtInPlaceOf(database: Sqlite, known: KnownLine): KnownLine | null {
@@ -155,7 +155,7 @@ export function vanishedLines(
 }
 
 /**
- * Ended without a purchase that still counts, and not because a person wanted that: the new line is
+ * Ended without a purchase that still counts, and not because an operator wanted that: the new line is
  * bought on its own.
  */
 function endedByItself({ state, error_code: code }: EntryRow): boolean {

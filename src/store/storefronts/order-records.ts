@@ -39,7 +39,7 @@ const countFlags = columnOf<[string, string], number>(
 );
 /**
  * The shop cancelled or refunded what was flagged and not bought: nobody waits for it. A null line
- * id: the order as a whole. Whether it was paid or closed last, nobody knows: only a person ends
+ * id: the order as a whole. Whether it was paid or closed last, nobody knows: only an operator ends
  * that.
  */
 export const endFlags = statementOf<OrderKey & { lineId: string | null }, never>(

@@ -79,7 +79,7 @@ export function changeUnsent(
   const [row] = open;
   if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;
   if (!isSurelyUnsent(database, row)) return false;
-  // With another SKU map it would become another purchase: a person decides about that.
+  // With another SKU map it would become another purchase: an operator decides about that.
   const isSame = purchaseFields.every((field) => field === 'quantity' || row[field] === buy[field]);
   if (!isSame || !setQuantity(outbox, row, buy.quantity, order.nowMs)) return false;
   changeLine(database).run(buy.quantity, JSON.stringify(buy.extra), fingerprintOf(buy), known.id);

@@ -310,7 +310,7 @@ function takeNewLine(taking: Taking, line: StorefrontLine): void {
   }
   const old = takePlaceOfVanished(taking, line);
   insertLines(outbox, [buy], order.nowMs);
-  // A person who was told that the line was not bought may have bought it elsewhere since.
+  // An operator who was told that the line was not bought may have bought it elsewhere since.
   const told = findFlagCode(database).get(order.source, order.orderId, lineId);
   if (old !== null) holdNewLine(taking, lineId, whyChanged(old), old.known);
   else if (told === undefined) taken.accepted += 1;
@@ -336,7 +336,7 @@ function takePlaceOfVanished(taking: Taking, line: StorefrontLine): VanishedLine
   return null;
 }
 
-/** A line that could be bought now, and that a person must release. */
+/** A line that could be bought now, and that an operator must release. */
 function holdNewLine(
   taking: Taking,
   lineId: string,
@@ -358,7 +358,7 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
   const { lineId, sku, remaining, buy, hold } = line;
   const was = orderedAs(known);
   const bought = boughtInPlaceOf(database, known);
-  // A person said that it is the same purchase: it speaks for the line that was bought.
+  // An operator said that it is the same purchase: it speaks for the line that was bought.
   if (bought !== null) return takeKnownLine(taking, { ...line, lineId: bought.line_id }, bought);
   if ((buy ?? hold) !== null && wasCancelledByShop(database, known)) {
     const rule = `was taken back before it was bought, and the shop's order is paid for ${remaining} of "${sku}" now: nothing was bought`;

@@ -13,7 +13,7 @@ export interface WatermarkDeps {
 
 const hourMs = 3_600_000;
 /**
- * A clock that is more than a day behind needs a person: no order would be too old, and everything
+ * A clock that is more than a day behind needs an operator: no order would be too old, and everything
  * the shop ever sold would be bought. A clock that is ahead only has more orders read again than
  * necessary.
  */

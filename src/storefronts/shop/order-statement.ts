@@ -27,7 +27,7 @@ export interface LineStatement {
   /** The id of the line in the shop. */
   readonly lineId: string;
   /**
-   * The id that it had when it was bought: another one where a person said that both are the same
+   * The id that it had when it was bought: another one where an operator said that both are the same
    * line.
    */
   readonly boughtId: string;
@@ -41,7 +41,7 @@ export interface LineStatement {
   readonly decidedPieces: number | null;
   readonly state: LineState;
   /**
-   * `done`: all that was ordered is here and may be given to the customer. `review`: a person has
+   * `done`: all that was ordered is here and may be given to the customer. `review`: an operator has
    * to act. `open`: neither.
    */
   readonly stage: 'done' | 'review' | 'open';
@@ -50,11 +50,11 @@ export interface LineStatement {
   readonly units: readonly Unit[];
   /** The ICCIDs of eSIMs that were topped up; empty unless the line is done. */
   readonly toppedUp: readonly string[];
-  /** Why a person has to act, where that is known. */
+  /** Why an operator has to act, where that is known. */
   readonly problem: { readonly code: string; readonly message: string } | null;
 }
 
-/** States of a line for which no person has to act. */
+/** States of a line for which no operator has to act. */
 const openStates: readonly LineState[] = [
   'pending',
   'sending',
@@ -65,7 +65,7 @@ const openStates: readonly LineState[] = [
 ];
 
 /**
- * Pure. `earlierIds`: the id under which a line was bought, by the id that it has now, as a person
+ * Pure. `earlierIds`: the id under which a line was bought, by the id that it has now, as an operator
  * said.
  */
 export function statementOf(

@@ -109,7 +109,7 @@ export interface WritePlan<Write> {
   readonly withheld: WriteBackError | null;
 }
 
-/** A person may have put a paid order on hold: the customer gets nothing until it is released. */
+/** Staff may have put a paid order on hold: the customer gets nothing until it is released. */
 export const withheldUntilPaid = (status: string): WriteBackError => {
   const why = `the shop's order ${status}, so what was delivered is withheld`;
   return new WriteBackError('waits', `${why}: it is given when the order is paid again`);

@@ -251,7 +251,7 @@ interface FulfillmentOrder {
 
 const fulfillmentOrdersOnPage = 5;
 const linesOnPage = 50;
-/** An order with more is left to a person. */
+/** An order with more is left to an operator. */
 const mostPages = 40;
 
 const lineNodes = `pageInfo { hasNextPage endCursor } nodes { id remainingQuantity lineItem { id } }`;

@@ -253,7 +253,7 @@ function refundedLine(item: Fields): { lineId: string; quantity: number } | null
   const { quantity } = item;
   const isNumber = typeof quantity === 'string' && /^-?\d{1,9}(?:\.\d{1,20})?$/.test(quantity);
   const lineIds = customTexts(item['meta_data'], 'key', '_refunded_item_id').map(idOf);
-  // The price of a line was refunded without its quantity: only a person knows whether the customer
+  // The price of a line was refunded without its quantity: only an operator knows whether the customer
   // keeps it.
   if (!isNumber || Number(quantity) === 0 || lineIds.length !== 1) return null;
   const [lineId = null] = lineIds;

@@ -70,7 +70,7 @@ function hasUnits({ units }: OrderAnswer, what: Operation | 'lookup'): boolean {
 }
 
 /**
- * The names of the fields that came, so that a person can correct the mapping; never their values.
+ * The names of the fields that came, so that an operator can correct the mapping; never their values.
  */
 function fieldsOf(body: ExactJson): string {
   const names = isJsonObject(body) ? Object.keys(body).slice(0, shownNames).map(shownName) : [];

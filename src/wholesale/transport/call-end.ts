@@ -139,7 +139,7 @@ export function faultRowOf(
   return 'unreachable';
 }
 
-/** The report of the network or of Node, for a person; it never contains the request. */
+/** The report of the network or of Node, for an operator; it never contains the request. */
 export function faultMessage(error: unknown): string {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);

@@ -68,7 +68,7 @@ const statesOf = (box: Outbox): readonly string[] =>
 const decisions = (box: Outbox, action: string) =>
   box.store.read.auditLog({ action }, { limit: 100 }).rows;
 
-/** What a person fills in, besides the reason. */
+/** What an operator fills in, besides the reason. */
 function filledIn(action: string, reference: string): Readonly<Record<string, string>> {
   if (action === 'reorder') return { confirm: reference };
   return action === 'resolve'
@@ -173,7 +173,7 @@ describe('a form of a page', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('reads the configuration again as the person who asks, and says what that changed or why it was refused', async () => {
+  it('reads the configuration again as the operator who asks, and says what that changed or why it was refused', async () => {
     const asked: string[] = [];
     const report = { applied: ['wholesale.keys[].value'], needRestart: ['instance'], warnings: [] };
     let problem: OrderSyncError | null = null;

@@ -84,7 +84,7 @@ const hrefOf = (text: string, rel: string): string =>
   new RegExp(`href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
 
 describe('the pages', () => {
-  it('begin with what needs a person, then what is paused, and the charts with their numbers', async () => {
+  it('begin with what needs an operator, then what is paused, and the charts with their numbers', async () => {
     const { ask } = await startPages(local);
     const { text } = await ask('/');
     const places = ['Attention', 'Paused', 'Sending', 'Spent', 'The last day'].map((title) =>
@@ -207,8 +207,10 @@ describe('the pages', () => {
     const { text } = await ask('/orders/shop1/1001');
     expect(text).toContain('<dt>Lines</dt><dd>3: 1 fulfilled, 1 rejected, 1 not accepted</dd>');
     expect(text).toContain('folder: <span class="code">shop1/1001.json</span>');
-    // What a person must do, and where: the list as it stands in the address of its row.
-    expect(text).toMatch(/It needs a person: <a href="\/attention\/review\?id=os-[^"]+">review it/);
+    // What an operator must do, and where: the list as it stands in the address of its row.
+    expect(text).toMatch(
+      /It needs an operator: <a href="\/attention\/review\?id=os-[^"]+">review it/,
+    );
     expect(text).toContain('>3, line 4 of the file</td>');
     expect((await ask('/orders?search=1001')).text).toMatch(
       /1 <span class="mark is-problem">not accepted<\/span>/,
@@ -221,7 +223,7 @@ describe('the pages', () => {
     expect(text).toContain('Nothing of it is bought yet. The worker sends it by itself');
     expect(text).toContain('ordered at the supplier, due');
     expect(text).toContain('There is no result yet.');
-    expect(text).not.toContain('It needs a person');
+    expect(text).not.toContain('It needs an operator');
   });
 
   it('say of an entry that is being confirmed how it ends: refused, cancelled or too late', async () => {
@@ -346,7 +348,7 @@ describe('the pages', () => {
     const { ask } = await startPages(local);
     const answers = /<ul class="answers"[\s\S]*?<\/ul>/.exec((await ask('/')).text)?.[0] ?? '';
     expect(answers).toMatch(
-      /is-problem"><strong>Needs a person<\/strong><p><a href="\/attention"><span class="number">4</,
+      /is-problem"><strong>Needs attention<\/strong><p><a href="\/attention"><span class="number">4</,
     );
     expect(answers).toMatch(
       /is-warning"><strong>Buying<\/strong><p><span class="number">On<\/span> <a href="#pauses">1 paused/,
@@ -357,7 +359,7 @@ describe('the pages', () => {
     expect(answers).toMatch(/Open<\/strong><p><span class="number">1<\/span> entries/);
   });
 
-  it('show what needs a person by its cause, with one decision for all rows of a cause', async () => {
+  it('show what needs an operator by its cause, with one decision for all rows of a cause', async () => {
     const pages = await startPages({ decides: true, fill: fillWithRefused });
     const { headers } = await pages.as(operatorToken);
     const { text } = await pages.ask('/attention', { headers });

@@ -20,7 +20,7 @@ describe('the rules of evidence', () => {
     },
   );
 
-  it('have no rule for a denial, a person, or a word that every object knows', () => {
+  it('have no rule for a denial, an operator, or a word that every object knows', () => {
     for (const reason of [
       'api_disabled',
       'manual',

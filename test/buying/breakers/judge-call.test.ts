@@ -275,7 +275,7 @@ describe('what ends a pause', () => {
     expect(judged.run({ ...found, entryId: 1 })).toEqual([]);
   });
 
-  it('never ends or postpones what a person paused', () => {
+  it('never ends or postpones what an operator paused', () => {
     const pause = {
       scope: 'variant:a',
       reason: 'manual',

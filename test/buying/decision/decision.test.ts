@@ -360,7 +360,7 @@ describe('the decision about a lookup', () => {
     );
   });
 
-  it('settles such an answer by a lookup of its own reference, and asks a person only when that finds nothing', () => {
+  it('settles such an answer by a lookup of its own reference, and asks an operator only when that finds nothing', () => {
     const mixedUp = {
       row: 'answer_mismatch',
       code: 'answer_mismatch',
@@ -557,7 +557,7 @@ describe('the decision about a lookup', () => {
     const early = decideLookup(placed, failed, policy, policy.placedDeadlineMs - 1, noJitter);
     expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup' });
     const late = decideLookup(placed, failed, policy, policy.placedDeadlineMs, noJitter);
-    // It was accepted, whatever the lookups say: a retry by a person must ask, and not send.
+    // It was accepted, whatever the lookups say: a retry by an operator must ask, and not send.
     expect(late).toMatchObject({ state: 'needs_review', row: 'accepted', outcomeUnknown: false });
   });
 

@@ -143,7 +143,7 @@ describe('a connector under which nothing was delivered yet', () => {
     expect(sent.toSorted()).toEqual(['esim_cancel', 'esim_cancel', 'esim_order', 'esim_order']);
   });
 
-  it('says that it waits for a delivery or a person, also where the family is paused for another reason', async () => {
+  it('says that it waits for a delivery or an operator, also where the family is paused for another reason', async () => {
     const box = await boxOf(...several(3), { variant: 'other' });
     const answered = inReview('answer_mismatch');
     await sends(box, answered);
@@ -166,7 +166,7 @@ describe('a connector under which nothing was delivered yet', () => {
     expect((await box.opened({ nowMs: 5000 })).entry.operation).toBe('gift_card_order');
   });
 
-  it('leaves a pause of a person as it is', async () => {
+  it('leaves a pause of an operator as it is', async () => {
     const box = await boxOf(...several(3));
     await sends(box, placed);
     await sends(box, placed);
@@ -179,7 +179,7 @@ describe('a connector under which nothing was delivered yet', () => {
     ]);
   });
 
-  it('is taken for right when a person resumes the family', async () => {
+  it('is taken for right when an operator resumes the family', async () => {
     const box = await boxOf(...several(5));
     await sends(box, placed);
     await sends(box, placed);
@@ -189,7 +189,7 @@ describe('a connector under which nothing was delivered yet', () => {
     expect(await pausesOf(box)).toEqual([]);
   });
 
-  it('stays as it is when a person pauses the family and resumes it', async () => {
+  it('stays as it is when an operator pauses the family and resumes it', async () => {
     const box = await boxOf(...several(3));
     await sends(box, placed);
     await sends(box, placed);

@@ -133,7 +133,7 @@ describe('due entries', () => {
 
 describe('an order whose deadline passed before its outbox was lost', () => {
   it('is looked up, but no more of them at a time than outcomes may be unknown', async () => {
-    const request = { actor: 'a person', reason: 'the disk is new', nowMs: 1000, untilMs: 9000 };
+    const request = { actor: 'an operator', reason: 'the disk is new', nowMs: 1000, untilMs: 9000 };
     await outbox.store.operator.beginAfterLoss(request);
     await outbox.accept(['1', '2', '3'].map((lineId) => line({ lineId, notAfterMs: 1500 })));
     for (const maxUnknownOutcomes of [1, 1, 2]) {

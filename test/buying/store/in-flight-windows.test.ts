@@ -39,7 +39,7 @@ describe('the in-flight window of an unknown outcome', () => {
     expect(entries(box)[0]).toMatchObject({ in_flight_window_end_steady: null });
   });
 
-  it('also holds for a person who sets the wall clock forward', async () => {
+  it('also holds for an operator who sets the wall clock forward', async () => {
     const box = await standingIn('pending');
     await settle(
       box,

@@ -31,12 +31,12 @@ const worker = (scope: string) => ({
 });
 const esim = { operation: 'esim_order', variant: null, plan: 'es-1' } as const;
 
-describe('a scope that a person paused', () => {
+describe('a scope that an operator paused', () => {
   it.each([
     { scope: 'account', stopped: {} },
     { scope: 'key:main', stopped: {} },
     { scope: 'balance:USD', stopped: {} },
-    // It could be charged to the other balance, but a person paused this one.
+    // It could be charged to the other balance, but an operator paused this one.
     { scope: 'balance:USD', stopped: { rules: { fallback_currency: 'EUR' } } },
     { scope: 'family:gift_card', stopped: {} },
     { scope: 'family:esim', stopped: esim },
@@ -86,7 +86,7 @@ describe('a scope that a person paused', () => {
     ).toBe('lookup');
   });
 
-  it('is resumed by a person, and not by a probe that was in flight', async () => {
+  it('is resumed by an operator, and not by a probe that was in flight', async () => {
     const box = await withLines({});
     await box.store.pauses.open(worker('balance:USD'));
     await box.store.operator.pauseScope(person('balance:USD'));

@@ -47,7 +47,7 @@ describe('a claim of an entry of unknown outcome', () => {
     expect(due?.document.lines[0]?.state).toBe('needs_review');
   });
 
-  it('does not send it after its deadline, also when a person asks for a retry', async () => {
+  it('does not send it after its deadline, also when an operator asks for a retry', async () => {
     const box = await outcomeUnknown(line({ notAfterMs: 5000 }));
     const late = { nowMs: 5000, lookupFamilies: [] };
     await expect(act(box, { action: 'retry' }, late)).rejects.toMatchObject({

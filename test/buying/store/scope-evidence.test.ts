@@ -86,7 +86,7 @@ describe('evidence', () => {
   it.each<[string, (box: Outbox) => Promise<unknown>]>([
     ['a probe ends its pause', (box) => box.store.pauses.end(product, 'it answers', 3000)],
     [
-      'a person resumes its scope',
+      'an operator resumes its scope',
       (box) =>
         box.store.operator.resumeScope({
           scope: product,
@@ -147,7 +147,7 @@ describe('a pause by evidence', () => {
     expect(await pausesOf(box)).toMatchObject([{ scope: product, probes: 3, probeAtMs: 12_000 }]);
   });
 
-  it('is not opened over the pause of a person, nor ends or postpones it', async () => {
+  it('is not opened over the pause of an operator, nor ends or postpones it', async () => {
     const box = await boxOf(3);
     const first = await box.opened();
     await box.store.operator.pauseScope({

@@ -128,7 +128,7 @@ describe('the keys of the configuration', () => {
     });
   });
 
-  it('end the pauses of the worker when they are removed, but not those of a person', async () => {
+  it('end the pauses of the worker when they are removed, but not those of an operator', async () => {
     await adopt({ main: 'A', spare: 'B', third: 'C' });
     await box.store.pauses.open(pause('key:main'));
     await box.store.operator.pauseScope({

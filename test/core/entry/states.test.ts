@@ -18,7 +18,7 @@ describe('the states of an entry', () => {
     expect(left).toEqual(['rejected waiting']);
   });
 
-  it('reach a rejection or a success only after a call, a lookup, a deadline or an action of a person', () => {
+  it('reach a rejection or a success only after a call, a lookup, a deadline or an action of an operator', () => {
     const into = (to: (typeof entryStates)[number]) =>
       entryStates.filter((from) => canTransition(from, to));
     expect(into('fulfilled')).toEqual(['sending', 'unknown', 'placed', 'needs_review']);
@@ -40,7 +40,7 @@ describe('the states of an entry', () => {
     expect(unreached).toEqual([]);
   });
 
-  it('allow a person no action that could hide a purchase or buy twice', () => {
+  it('allow an operator no action that could hide a purchase or buy twice', () => {
     const asked = {
       mayBeBought: true,
       heldFrom: null,

@@ -88,7 +88,7 @@ describe('what a line gives its customer', () => {
     },
   );
 
-  it('is no unit that a person has to judge first: more than were ordered, or one twice', () => {
+  it('is no unit that an operator has to judge first: more than were ordered, or one twice', () => {
     expect(givenBy({ state: 'needs_review', units: cards(3), quantity: 2 })).toEqual(nothing);
     const twice = [{ code: 'A1' }, { code: 'A1' }];
     expect(givenBy({ state: 'needs_review', units: twice, quantity: 2 })).toEqual(nothing);

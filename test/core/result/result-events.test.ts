@@ -171,7 +171,7 @@ describe('the events of a result', () => {
     expect(second?.id).not.toBe(first?.id);
   });
 
-  it('are told again under new ids when a person asks for the result again', () => {
+  it('are told again under new ids when an operator asks for the result again', () => {
     const endpoint = new Endpoint('order.settled', 'line.needs_review');
     endpoint.deliver(result(1, 'fulfilled'), 1);
     endpoint.replay();

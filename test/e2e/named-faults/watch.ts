@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Receiver } from '../../support/receiver.ts';
 import type { Installation } from '../../support/worker-process.ts';
 
-/** A fault, and what a person must read about it. */
+/** A fault, and what an operator must read about it. */
 export interface Fault {
   readonly what: string;
   /** Its cause, in one row of the overview and in one alert. */

@@ -23,7 +23,7 @@ interface Row {
   readonly orderNumber: string | null;
   readonly cost: string | null;
   readonly units: string | null;
-  /** What a person reads about it. */
+  /** What an operator reads about it. */
   readonly told: string;
 }
 

@@ -57,7 +57,7 @@ describe('any request body', () => {
       }),
       { numRuns: Math.ceil(runs / 2) },
     );
-    // What has a state that nobody knows is held for a person, until another state closes the
+    // What has a state that nobody knows is held for an operator, until another state closes the
     // order.
     expect(bought().filter((entry) => !/ (held|cancelled)$/.test(entry))).toEqual([]);
     await fc.assert(

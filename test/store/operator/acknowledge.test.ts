@@ -211,7 +211,7 @@ describe('what was not bought leaves the attention list by itself', () => {
     const attempt = await box.opened({ nowMs: 510_000 });
     await refunded(2000);
     await stepsOf(box.store).closeAttempt(close(attempt, rejected));
-    // Only that it was refunded while it was being sent needs a person.
+    // Only that it was refunded while it was being sent needs an operator.
     expect(kinds(box)).toEqual(['storefront']);
   });
 
@@ -229,7 +229,7 @@ describe('what was not bought leaves the attention list by itself', () => {
     expect(kinds(box)).toEqual([]);
   });
 
-  it('when a person resolved it as rejected', async () => {
+  it('when an operator resolved it as rejected', async () => {
     const review = await standingIn('needs_review, refused');
     expect(kinds(review)).toEqual(['needs_review']);
     await act(review, { action: 'resolve', as: 'rejected', orderNumber: null, note: null });
@@ -315,7 +315,7 @@ describe('what was not bought leaves the attention list by itself', () => {
     expect(kinds(box)).toEqual(['storefront']);
   });
 
-  it('but not when the shop refunds what was bought: that needs a person', async () => {
+  it('but not when the shop refunds what was bought: that needs an operator', async () => {
     await paid(1000);
     await stepsOf(box.store).closeAttempt(close(await box.opened({ nowMs: 510_000 }), fulfilled));
     await refunded(2000);

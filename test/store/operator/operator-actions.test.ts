@@ -21,7 +21,7 @@ const takenBack = {
   state: 'cancelled',
   review_reason: null,
   error_code: 'cancelled_by_person',
-  error_message: 'cancelled by a person before it was bought; nothing was charged',
+  error_message: 'cancelled by an operator before it was bought; nothing was charged',
   settled_at_ms: nowMs,
 };
 /** Its call has left: it is looked up before it ends. */
@@ -114,7 +114,7 @@ const pairs = names.flatMap((situation) =>
   })),
 );
 
-describe('a command of a person for an entry', () => {
+describe('a command of an operator for an entry', () => {
   it.each(pairs.filter(({ expected }) => expected === undefined))(
     '$action of an entry in "$situation" is refused and changes nothing',
     async ({ situation, action }) => {

@@ -89,7 +89,7 @@ describe('an entry of unknown outcome', () => {
     expect(newReference).not.toBeNull();
   });
 
-  it('cannot be re-ordered until a person says that it was not bought', async () => {
+  it('cannot be re-ordered until an operator says that it was not bought', async () => {
     for (const situation of names.filter((name) =>
       /unknown|\bplaced|needs_review|sending/.test(name),
     )) {
@@ -110,10 +110,10 @@ describe('an entry of unknown outcome', () => {
   });
 });
 
-describe('an entry that a person resolves', () => {
+describe('an entry that an operator resolves', () => {
   const bought = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-77', note: null } as const;
 
-  it('as bought gets the order number that the person found in the list of the supplier', async () => {
+  it('as bought gets the order number that the operator found in the list of the supplier', async () => {
     const box = await standingIn('needs_review, outcome unknown');
     const order = { ...bought, units: [{ code: 'AAAA-1111' }] };
     await expect(act(box, { ...order, orderNumber: null, units: [] })).rejects.toThrow(
@@ -333,7 +333,7 @@ describe('a re-order', () => {
   });
 });
 
-describe('the eSIMs that a person names when resolving an order', () => {
+describe('the eSIMs that an operator names when resolving an order', () => {
   const iccid = '8988211000000000001';
   const order = {
     action: 'resolve',
@@ -402,7 +402,7 @@ describe('an eSIM', () => {
     currency: null,
   } as const;
 
-  it('has one call in flight at most, also when a person releases an earlier order during a later one', async () => {
+  it('has one call in flight at most, also when an operator releases an earlier order during a later one', async () => {
     for (const state of ['unknown', 'waiting'] as const) {
       const box = await Outbox.open();
       onTestFinished(() => box.close());

@@ -79,7 +79,7 @@ describe('what a pause holds up', () => {
     expect(effects()).toEqual({ 'variant:card': 2 });
   });
 
-  it('leaves out an order that another balance can pay, unless a person paused the first one', async () => {
+  it('leaves out an order that another balance can pay, unless an operator paused the first one', async () => {
     await accept('1', 1, { variant: 'card' });
     await accept('2', 4, { variant: 'card', rules: { fallback_currency: 'EUR' } });
     await pause('balance:USD', 'insufficient_balance');

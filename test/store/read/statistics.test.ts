@@ -149,7 +149,7 @@ describe('the statistics of an hour', () => {
     expect(hoursOf(day - hour, day)[0]?.latency?.p95Ms).toBeLessThan(110);
   });
 
-  it('count nothing twice: a result that is read again, an entry that is settled again by a person', async () => {
+  it('count nothing twice: a result that is read again, an entry that is settled again by an operator', async () => {
     await settle({ ...costing(null), state: 'needs_review' }, day);
     const reference =
       outbox.store.read.showOrder('shop1', String(orders))?.entries[0]?.reference ?? '';

@@ -28,7 +28,7 @@ test('what a sink has confirmed is kept for the versions to come, also over a re
   expect((await due())?.confirmed).toBe('{"replays":1}');
 });
 
-test('what was confirmed while a person asked for the result again is told again all the same', async () => {
+test('what was confirmed while an operator asked for the result again is told again all the same', async () => {
   const { requestId = 0 } = (await due()) ?? {};
   await redeliver(outbox.store, {}, 3000);
   await outbox.store.results.confirmEvents({

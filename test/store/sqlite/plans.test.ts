@@ -33,7 +33,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<readonly stri
 
 /** Tables of which there may be a million rows. */
 const large = /^SCAN (?:entries|attempts|lines|requests|deliveries|audit|e|a|l|r|d)\b/;
-/** Indexes of the few rows that are open, due, or looked at by a person. */
+/** Indexes of the few rows that are open, due, or looked at by an operator. */
 const ofFewRows =
   /INDEX (?:entries_(?:waiting|waiting_age|unknown|placed|sending|attention|to_deliver|shown_twice|uncounted)|attempts_open|deliveries_due)\b/;
 
@@ -41,7 +41,7 @@ const ofFewRows =
 const rareOnes = [
   // Once after a loss, before anything is sent.
   /^\s*UPDATE entries SET (asked_after_loss = CASE|created_at_ms = created_at_ms \+|state = CASE state WHEN 'unknown' THEN)/,
-  // A person asks: `db check`, redelivery of many results.
+  // An operator asks: `db check`, redelivery of many results.
   /sum\(kept\) AS kept, sum\(found\) AS found/,
   /^SELECT count\(\*\) FROM requests r/,
   // The timeline of one order: `d` are its deliveries only.

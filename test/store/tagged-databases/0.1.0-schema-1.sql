@@ -64,10 +64,10 @@ CREATE TABLE lines (
   fingerprint      TEXT NOT NULL,
   file_id          TEXT REFERENCES files (id),
   received_at_ms   INTEGER NOT NULL,
-  -- Why the state of the shop's order forbids to buy the line now, and whether a person lifted that. Read by every claim.
+  -- Why the state of the shop's order forbids to buy the line now, and whether an operator lifted that. Read by every claim.
   shop_hold        TEXT,
   shop_hold_lifted INTEGER NOT NULL DEFAULT 0 CHECK (shop_hold_lifted IN (0, 1)),
-  -- The id of the line of the same order that vanished when this one came, with the same SKU: one purchase, until a person
+  -- The id of the line of the same order that vanished when this one came, with the same SKU: one purchase, until an operator
   -- says that this one is another.
   same_as          INTEGER,
   UNIQUE (request_id, line_id)
@@ -182,7 +182,7 @@ CREATE TABLE entries (
                               OR state = 'unknown' OR state = 'placed' OR state = 'fulfilled' OR state = 'refunded'
                               OR state = 'rejected' OR state = 'expired' OR state = 'cancelled'
                               OR state = 'needs_review' OR state = 'held'),
-  -- The state that it had when it was held, and who held it: null for a person, `shop` for the state of its order there,
+  -- The state that it had when it was held, and who held it: null for an operator, `shop` for the state of its order there,
   -- which also releases it.
   held_from                 TEXT,
   held_by                   TEXT CHECK (held_by = 'shop'),
@@ -234,7 +234,7 @@ CREATE TABLE entries (
   -- SQL cannot look into sealed units. The count stays when the units were shredded, because they were kept for long enough.
   unit_count                INTEGER NOT NULL DEFAULT 0 CHECK (unit_count >= 0),
   shredded_at_ms            INTEGER,
-  -- How many units nobody has of an entry that a person found to be bought: its customer waits for them.
+  -- How many units nobody has of an entry that an operator found to be bought: its customer waits for them.
   units_missing             INTEGER NOT NULL DEFAULT 0 CHECK (units_missing >= 0),
   outcome_row               TEXT,
   error_code                TEXT,
@@ -330,7 +330,7 @@ CREATE TABLE pauses (
   message     TEXT NOT NULL,
   opened_by   TEXT NOT NULL,
   since_ms    INTEGER NOT NULL,
-  -- When the worker probes the scope next; null: only a person ends the pause.
+  -- When the worker probes the scope next; null: only an operator ends the pause.
   probe_steady REAL,
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
@@ -412,13 +412,13 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '7780d132ac443d438d676fd13e7d9c10');
+INSERT INTO meta VALUES ('database_id', 'd3e0f736f0289faa53ac419c4b5a8f44');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', '66f6490c3fe45c7606cda1e5032bc2c4536f3443b22010fdc15561d4b7f07d26');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'f18b824a09ccd409917da6934afa62c7ace4c339ade977c6acfda73c36f17678');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
-INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '4eaacc5dc53dc2f8e738ef09c60028b8f6d69157002bdd5603599bcd13bbc348');
+INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '07e50a4a215c4c9257a4f4187cca9171c35f9c0dcb98ca001a09687fca66e3de');
 INSERT INTO meta VALUES ('schema:views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO meta VALUES ('schema:views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -486,7 +486,7 @@ INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_c
 INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
 INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
 INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
-INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by a person before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by an operator before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
 INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
 INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 2000, NULL, 0, NULL, 0, 0, 0, NULL, NULL, 2000, 0, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
 INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
@@ -749,7 +749,7 @@ FROM audit a WHERE a.subject = 'outbox' AND a.action = 'after_loss' AND a.actor 
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
 -- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever
--- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of a person after a minute.
+-- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of an operator after a minute.
 -- The pause of a product is shown only while it holds something up: a product that nobody orders any more waits for its trial for
 -- ever. The clock is that of the machine that reads; a start in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
@@ -818,7 +818,7 @@ FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.i
 WHERE (e.state = 'rejected' OR e.state = 'expired') AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
   AND e.error_code IS NOT 'rejected_by_person'
 UNION ALL
--- A paid line that a person found to be bought, and whose units nobody has.
+-- A paid line that an operator found to be bought, and whose units nobody has.
 SELECT 'needs_manual_delivery', 'units_missing' AS reason, e.reference, e.reference,
        r.source, r.order_id, l.line_id, e.state, 'needs_manual_delivery', NULL,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch'), NULL,

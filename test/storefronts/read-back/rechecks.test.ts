@@ -335,7 +335,7 @@ describe('the state of an order', () => {
     expect((await claim())?.purpose).toBe('submit');
   });
 
-  it('does not matter where nothing is read again, for what is settled, and for what a person released', async () => {
+  it('does not matter where nothing is read again, for what is settled, and for what an operator released', async () => {
     const none = await waitingShop('woocommerce');
     const steps = stepsOf(none.outbox.store);
     const attempt = await none.claim({ maxAgeMs: () => null, onDelayed: () => undefined });

@@ -73,7 +73,7 @@ describe.skipIf(folder === undefined)(
       await expect.poll(() => both.timesMailed(id), within).toEqual([1]);
     });
 
-    it('mails once although answers are lost, and not again what a person deleted', async () => {
+    it('mails once although answers are lost, and not again what an operator deleted', async () => {
       const ids: string[] = [];
       for (const match of ['POST .*/notes', 'PUT .*/orders/']) {
         for (const cut of ['response', 'request']) {

@@ -135,7 +135,7 @@ describe('a line that the shop changes after its mail', () => {
 });
 
 describe('a line that was removed and added again after its mail', () => {
-  it('is not mailed again when a person says that it is the same, and the note shows how to say so', async () => {
+  it('is not mailed again when an operator says that it is the same, and the note shows how to say so', async () => {
     const { stub, written, order, mails, codes } = await shopWith([
       card('71'),
       { ...card('79'), sku: 'BOOK' },
@@ -209,7 +209,7 @@ describe('a worker that was killed', () => {
 });
 
 describe('a note in an order', () => {
-  it('is not posted again when a person deleted it and results are written again', async () => {
+  it('is not posted again when an operator deleted it and results are written again', async () => {
     const { stub, written, mails } = await shopWith([card('100')], {}, 100);
     await written.buy();
     await written.told();

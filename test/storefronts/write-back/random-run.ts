@@ -29,7 +29,7 @@ export interface RandomLine {
   quantity: number;
   /** What becomes of it; null: nothing yet. */
   end: End | null;
-  /** Pieces that a person fulfilled. */
+  /** Pieces that an operator fulfilled. */
   byPerson: number;
 }
 
@@ -105,7 +105,7 @@ export class RandomRun {
     for (let round = 0; round < rounds; round += 1) await this.#round(round === rounds - 1);
     this.#faultsLeft = 0;
     this.#killsLeft = 0;
-    // A person asks for it once more, as after a restored backup.
+    // An operator asks for it once more, as after a restored backup.
     if (this.chance(0.3)) await redeliver(this.written.store, {}, Date.now());
     await this.#toldAll();
     await this.stub.settled();
@@ -167,7 +167,7 @@ export class RandomRun {
     }
   }
 
-  /** Intake takes our own change for nothing new. What a person changed it may flag. */
+  /** Intake takes our own change for nothing new. What an operator changed it may flag. */
   async #takeEcho(shown: StubOrder): Promise<void> {
     const isEdited = this.orders.some(({ id, edit }) => id === shown.id && edit !== 'none');
     try {
@@ -368,7 +368,7 @@ export class RandomRun {
         isWhole ? ['completed', 1] : ['processing', 0],
       );
     } else if (order.edit !== 'completed') {
-      // It may have been completed before the person changed it.
+      // It may have been completed before the operator changed it.
       const expected = order.edit === 'cancelled' ? ['cancelled'] : ['processing', 'completed'];
       assert.ok(
         expected.includes(String(body['status'])),

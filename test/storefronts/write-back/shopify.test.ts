@@ -282,7 +282,7 @@ describe('a shop of Shopify that does not answer as it should', () => {
     let fulfils = 0;
     taken.stub.faultOf = ({ body }) => {
       const [line] = taken.stub.shop.fulfilmentOrders[0]?.lines ?? [];
-      // A person fulfils it between reading and writing.
+      // An operator fulfils it between reading and writing.
       if (body.includes('mutation Fulfil') && line !== undefined) {
         fulfils += 1;
         line.remaining = 0;

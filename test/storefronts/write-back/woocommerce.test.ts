@@ -206,7 +206,7 @@ describe('a result in an order of WooCommerce', () => {
 });
 
 describe('an order that changed in the shop meanwhile', () => {
-  it('gets its codes only when a person has released it', async () => {
+  it('gets its codes only when an operator has released it', async () => {
     const { stub, written, order } = await shopWith([card('71')]);
     order.body['status'] = 'on-hold';
     await written.buy();
@@ -270,7 +270,7 @@ describe('an order that changed in the shop meanwhile', () => {
     ]);
   });
 
-  it('is completed with the line that a person said to be the one that was bought', async () => {
+  it('is completed with the line that an operator said to be the one that was bought', async () => {
     const { stub, written, order } = await shopWith([card('71')]);
     await written.buy();
     order.body['line_items'] = [card('72')];
@@ -358,7 +358,7 @@ describe('a shop that does not answer as it should', () => {
     refused.stub.shop.permission = 'read';
     await told(refused.written);
     const [given] = refused.written.logged(
-      'gave up delivering a result: it is retried only when the result changes or a person asks for it',
+      'gave up delivering a result: it is retried only when the result changes or an operator asks for it',
     );
     expect(given?.['err']).toContain('must have the right to write orders');
   });

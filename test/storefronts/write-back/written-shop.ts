@@ -326,7 +326,7 @@ function settlementOf(entry: Entry, end: End | null, laterMs: number): Settlemen
   const over = { ...fulfilled, answer: null, error, row: 'invalid_variant' } as const;
   return end === 'rejected'
     ? { ...over, state: 'rejected' }
-    : { ...over, state: 'needs_review', reviewReason: 'a person has to look at it' };
+    : { ...over, state: 'needs_review', reviewReason: 'an operator has to look at it' };
 }
 
 /** The code that an entry delivers: it can be told from those of all others. */

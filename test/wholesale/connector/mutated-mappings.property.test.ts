@@ -170,7 +170,7 @@ function spoilText(owner: Json, name: string, text: string, random: SeededRandom
   owner[mistake === 'renamed' ? swapped(name, random.int(0, name.length - 2)) : name] = instead;
 }
 
-/** The mapping with one mistake that a person makes. */
+/** The mapping with one mistake that an operator makes. */
 function mutated(mapping: Json, names: readonly [string, ...string[]], random: SeededRandom): Json {
   const tree = structuredClone(mapping);
   const places = placesIn(tree);

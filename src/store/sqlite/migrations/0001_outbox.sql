@@ -94,10 +94,10 @@ CREATE TABLE lines (
   fingerprint      TEXT NOT NULL,
   file_id          TEXT REFERENCES files (id),
   received_at_ms   INTEGER NOT NULL,
-  -- Why the state of the shop's order forbids to buy the line now, and whether a person lifted that. Read by every claim.
+  -- Why the state of the shop's order forbids to buy the line now, and whether an operator lifted that. Read by every claim.
   shop_hold        TEXT,
   shop_hold_lifted INTEGER NOT NULL DEFAULT 0 CHECK (shop_hold_lifted IN (0, 1)),
-  -- The id of the line of the same order that vanished when this one came, with the same SKU: one purchase, until a person
+  -- The id of the line of the same order that vanished when this one came, with the same SKU: one purchase, until an operator
   -- says that this one is another.
   same_as          INTEGER,
   UNIQUE (request_id, line_id)
@@ -253,7 +253,7 @@ CREATE TABLE entries (
                               OR state = 'unknown' OR state = 'placed' OR state = 'fulfilled' OR state = 'refunded'
                               OR state = 'rejected' OR state = 'expired' OR state = 'cancelled'
                               OR state = 'needs_review' OR state = 'held'),
-  -- The state that it had when it was held, and who held it: null for a person, `shop` for the state of its order there,
+  -- The state that it had when it was held, and who held it: null for an operator, `shop` for the state of its order there,
   -- which also releases it.
   held_from                 TEXT,
   held_by                   TEXT CHECK (held_by = 'shop'),
@@ -305,7 +305,7 @@ CREATE TABLE entries (
   -- SQL cannot look into sealed units. The count stays when the units were shredded, because they were kept for long enough.
   unit_count                INTEGER NOT NULL DEFAULT 0 CHECK (unit_count >= 0),
   shredded_at_ms            INTEGER,
-  -- How many units nobody has of an entry that a person found to be bought: its customer waits for them.
+  -- How many units nobody has of an entry that an operator found to be bought: its customer waits for them.
   units_missing             INTEGER NOT NULL DEFAULT 0 CHECK (units_missing >= 0),
   outcome_row               TEXT,
   error_code                TEXT,
@@ -336,8 +336,8 @@ CREATE INDEX entries_open_iccid ON entries (iccid, id)
   WHERE iccid IS NOT NULL AND state IN ('pending', 'sending', 'waiting', 'unknown', 'placed');
 -- The check whether lookups work asks for an order that was surely bought, without a search through another operation.
 CREATE INDEX entries_bought ON entries (operation) WHERE state = 'fulfilled' AND outcome_row = 'accepted';
--- The lists of what needs attention: an entry that left its list costs nothing. A line that a person resolved as rejected
--- was seen by a person.
+-- The lists of what needs attention: an entry that left its list costs nothing. A line that an operator resolved as rejected
+-- was seen by an operator.
 CREATE INDEX entries_unbought ON entries (state, settled_at_ms)
   WHERE (state = 'rejected' OR state = 'expired') AND replaced = 0 AND taken_back = 0 AND acknowledged_at_ms IS NULL
     AND error_code IS NOT 'rejected_by_person';
@@ -430,7 +430,7 @@ BEGIN SELECT RAISE(ABORT, 'a closed attempt is never changed'); END;
 CREATE TRIGGER attempts_are_kept BEFORE DELETE ON attempts
 BEGIN SELECT RAISE(ABORT, 'attempts are append-only'); END;
 
--- The last answers of the API, so that a person can compare them with the mapping. Values have only their form (letters as A,
+-- The last answers of the API, so that an operator can compare them with the mapping. Values have only their form (letters as A,
 -- digits as 9), except those of an order that are no code: see `maskedAnswer`.
 CREATE TABLE kept_answers (
   id          INTEGER PRIMARY KEY,
@@ -479,7 +479,7 @@ CREATE TABLE pauses (
   message     TEXT NOT NULL,
   opened_by   TEXT NOT NULL,
   since_ms    INTEGER NOT NULL,
-  -- When the worker probes the scope next; null: only a person ends the pause.
+  -- When the worker probes the scope next; null: only an operator ends the pause.
   probe_steady REAL,
   probes      INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;

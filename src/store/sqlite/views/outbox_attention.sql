@@ -1,10 +1,10 @@
--- The attention list: what a person must see, for the command line, the pages, health and metrics alike. Each part is a list
+-- The attention list: what an operator must see, for the command line, the pages, health and metrics alike. Each part is a list
 -- of its own with its own index. The joins are LEFT JOINs, because SQLite leaves out those that a count does not need.
 --
 -- Only facts: what a row means and what to do about it stands in core/operator/attention.ts, by its `reason`; docs/reference/attention.md
 -- shows that as a table. `code` is what happened: a stable name, and for an entry the code that its result has, too. `message`
 -- is what the API, a shop, a receiver or a rule said; `evidence` has further facts as JSON. `id` names a row for `orders ack`:
--- the reference of an entry, else the kind of thing and its key. `can_acknowledge`: nothing is open any more, so a person may
+-- the reference of an entry, else the kind of thing and its key. `can_acknowledge`: nothing is open any more, so an operator may
 -- end it without a decision. What is short, or matters most, comes first: who looks at a part of the list only sees that.
 CREATE VIEW outbox_attention AS
 WITH RECURSIVE
@@ -50,7 +50,7 @@ FROM audit a WHERE a.subject = 'outbox' AND a.action = 'after_loss' AND a.actor 
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
 -- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever
--- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of a person after a minute.
+-- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of an operator after a minute.
 -- The pause of a product is shown only while it holds something up: a product that nobody orders any more waits for its trial for
 -- ever. The clock is that of the machine that reads; a start in the future comes from a clock that was set, and hides nothing.
 SELECT 'pause',
@@ -119,7 +119,7 @@ FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.i
 WHERE (e.state = 'rejected' OR e.state = 'expired') AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
   AND e.error_code IS NOT 'rejected_by_person'
 UNION ALL
--- A paid line that a person found to be bought, and whose units nobody has.
+-- A paid line that an operator found to be bought, and whose units nobody has.
 SELECT 'needs_manual_delivery', 'units_missing' AS reason, e.reference, e.reference,
        r.source, r.order_id, l.line_id, e.state, 'needs_manual_delivery', NULL,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch'), NULL,

@@ -13,7 +13,7 @@ const field = z
   .max(4096)
   .regex(/^\P{Cc}+$/u, 'must not contain control characters');
 
-/** One unit as a person enters it: at least one field, under the names of the result. */
+/** One unit as an operator enters it: at least one field, under the names of the result. */
 const unitSchema = z
   .partialRecord(z.enum(unitFieldNames), field)
   .refine((unit) => Object.keys(unit).length > 0, 'must have a field, for example code');
@@ -21,7 +21,7 @@ const unitSchema = z
 export const enteredUnitsSchema = z.array(unitSchema).max(orderLimits.giftCardQuantity).readonly();
 
 /**
- * Reads the units that a person entered: a JSON list of units, with the fields that a result has;
+ * Reads the units that an operator entered: a JSON list of units, with the fields that a result has;
  * or one code a line, where a line that begins with `LPA:` is the activation code of an eSIM.
  * @throws OrderSyncError INVALID_INPUT with the place, and never with a value: codes are as good as
  * money
@@ -85,11 +85,11 @@ type Entered =
 const refuse = (why: string, hint: string): Entered => ({ ok: false, why, hint });
 
 /**
- * The units of an entry that a person resolves: those that they entered, and those that the API
- * delivered. `entered` is undefined where the person said nothing, and empty where they know of
+ * The units of an entry that an operator resolves: those that they entered, and those that the API
+ * delivered. `entered` is undefined where the operator said nothing, and empty where they know of
  * none. No sentence has a code in it.
  */
-export function unitsByPerson(
+export function unitsByOperator(
   order: Resolved,
   resolvedTo: EntryState,
   entered: readonly Unit[] | undefined,

@@ -33,6 +33,8 @@ if (tooOld) {
   );
   process.exitCode = 2;
 } else {
+  // Others start 20 ms sooner without: changed flags make V8 compile anew what was built into Node.
+  if (['run', 'demo', 'submit'].includes(process.argv[2])) await import('./memory-limits.js');
   // Two thirds of a start are the reading of modules; what was read is kept for the next one. Beside the modules, because
   // whoever may write there may change the program anyway; where it cannot be written, nothing is kept.
   const { enableCompileCache, flushCompileCache } = await import('node:module');

@@ -35,18 +35,7 @@ const times = (value: number): string => `${value.toFixed(2)} x`;
 /** Twenty files of 50,000 lines at a million entries, one after the other, through a worker. */
 async function takeInFiles(folder: string, { entries, program }: Sized): Promise<readonly Row[]> {
   const worker = new WorkerFolder({ folder, url: api, keyValue: 'sandbox-key-main', limits });
-  const { child } = await startWorker(
-    [
-      '--min-semi-space-size=4',
-      '--max-semi-space-size=4',
-      '--heap-growing-percent=50',
-      program,
-      'run',
-      '--config',
-      worker.configFile,
-    ],
-    folder,
-  );
+  const { child } = await startWorker([program, 'run', '--config', worker.configFile], folder);
   const files: { ms: number; cpuMs: number }[] = [];
   for (let index = 0; index < entries / linesOfFile; index += 1) {
     const name = `file-${index}.csv`;

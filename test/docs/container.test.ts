@@ -52,14 +52,7 @@ describe('the container image', () => {
   it('starts the worker without a shell, so SIGTERM reaches it', () => {
     const [entrypoint = ''] = of(lastStage, 'ENTRYPOINT');
     const [command = ''] = of(lastStage, 'CMD');
-    expect(JSON.parse(entrypoint)).toEqual([
-      'node',
-      '--disable-sigusr1',
-      '--min-semi-space-size=4',
-      '--max-semi-space-size=4',
-      '--heap-growing-percent=50',
-      '/app/bin/order-sync.js',
-    ]);
+    expect(JSON.parse(entrypoint)).toEqual(['node', '--disable-sigusr1', '/app/bin/order-sync.js']);
     expect(JSON.parse(command)).toEqual(['run']);
     expect(of(lastStage, 'STOPSIGNAL')).toEqual(['SIGTERM']);
   });

@@ -153,16 +153,7 @@ export class Installation {
     configFile = this.configFile,
     program = programFolder,
   ): WorkerProcess {
-    // The command of the container.
-    const own = [
-      '--min-semi-space-size=4',
-      '--max-semi-space-size=4',
-      '--heap-growing-percent=50',
-      'bin/order-sync.js',
-      'run',
-      '--config',
-      configFile,
-    ];
+    const own = ['bin/order-sync.js', 'run', '--config', configFile];
     const [command, args] =
       wrapper.length === 0
         ? [process.execPath, own]

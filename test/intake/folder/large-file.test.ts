@@ -40,14 +40,8 @@ describe('a file of 50,000 order lines', () => {
       const file = join(folder, name);
       writeFileSync(file, content());
       const child = join(import.meta.dirname, 'large-file-child.ts');
-      // As `npm start` and the container start the worker.
-      const args = [
-        '--min-semi-space-size=4',
-        '--max-semi-space-size=4',
-        '--heap-growing-percent=50',
-        child,
-        file,
-      ];
+      const limits = join(import.meta.dirname, '../../../bin/memory-limits.js');
+      const args = ['--import', limits, child, file];
       const cost: unknown = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
       expect(cost).toMatchObject({ accepted: rows, batches: rows / 2000 });
       expect(cost).toHaveProperty(

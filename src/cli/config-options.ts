@@ -28,6 +28,13 @@ export function addAnswerOptions(command: Command): Command {
   return addConfigOptions(command.option('--json', 'print JSON'));
 }
 
+/** The options of a command that decides. */
+export function addReason(command: Command): Command {
+  return addAnswerOptions(
+    command.requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters'),
+  );
+}
+
 /** Where the configuration is, as these options say. */
 export function sourcesOf({ config: file, set: flags = {} }: ConfigOptions): ConfigSources {
   return { file, flags };

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,9 @@ import { projectRoot } from '../support/worker-process.ts';
 async function demoAtTerminal(settings: readonly string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-demo-'));
   const set = ['sandbox.listen=127.0.0.1:0', 'intake.webhook.listen=127.0.0.1:0', ...settings];
-  const command = [process.execPath, join(projectRoot, 'bin/order-sync.js'), 'demo'];
+  copyFileSync(join(projectRoot, 'config/sandbox.yaml'), join(folder, 'own.yaml'));
+  const program = [process.execPath, join(projectRoot, 'bin/order-sync.js')];
+  const command = [...program, 'demo', '--config', 'own.yaml'];
   // A shell that waited would end by the Ctrl-C, too, and its code would stand for the demo's.
   const line = ['exec', ...command, ...set.flatMap((value) => ['--set', value])].join(' ');
   const child = spawn('script', ['-qec', line, '/dev/null'], {
@@ -32,6 +34,12 @@ async function demoAtTerminal(settings: readonly string[]) {
   });
   return {
     folder,
+    /** What a command of the program prints in this folder. */
+    run: (hint: string) =>
+      execFileSync(process.execPath, [...program.slice(1), ...hint.split(' ')], {
+        cwd: folder,
+        encoding: 'utf8',
+      }),
     type: (keys: string) => child.stdin.write(keys),
     ended,
     /** Waits until this is on the terminal. */
@@ -64,6 +72,9 @@ it.runIf(process.platform === 'linux')(
     });
     expect(signedIn.status).toBe(303);
     await demo.shown(/Every order is done:/);
+    const [, hint = ''] = await demo.shown(/npx order-sync (orders list --attention .+)\r\n/);
+    expect(hint).toContain('--config own.yaml --set sandbox.listen=127.0.0.1:0 ');
+    expect(demo.run(hint)).toContain('5-broken.json');
     await demo.shown(/\d\d:\d\d:\d\d 1001\/1 gift card steam-usd-20 bought GC-\d+ 37.80 USD\r\n/);
 
     const result = join(demo.folder, 'data/demo/results/demo-shop/1001.json');

@@ -39,6 +39,10 @@ export function addDemo(program: Command, context: CliContext): void {
   });
 }
 
+/** How other commands find the outbox of this demo. */
+const whereOf = ({ config = '', set = {} }: ConfigOptions): string =>
+  [`--config ${config}`, ...Object.entries(set).map((pair) => `--set ${pair.join('=')}`)].join(' ');
+
 async function runDemo(config: Config, options: DemoOptions, context: CliContext): Promise<void> {
   if (config.wholesale.environment !== 'sandbox') {
     const message = 'The demo runs against its own sandbox only, but this config is for production';
@@ -60,10 +64,10 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
       worker: RunningWorker,
       stop: AbortSignal,
     ): Promise<'stop' | 'keep running'> => {
-      context.stderr.write(banner(config, sandbox.url, worker, dropped.length));
+      context.stderr.write(banner(config, options, sandbox.url, worker, dropped.length));
       if (dropped.length === 0 && options.once !== true) return 'keep running';
       await allDone(worker, config, context, stop);
-      if (!stop.aborted) context.stderr.write(summary(worker.store.read, config));
+      if (!stop.aborted) context.stderr.write(summary(worker.store.read, config, options));
       return options.once === true ? 'stop' : 'keep running';
     };
     await runWorker({ config: demoConfig, logger, whileRunning }, context);
@@ -220,6 +224,7 @@ function movedFrom(wanted: number, address: string): string {
 /** The first lines for a person: this is the sandbox, where things are, what to try next. */
 function banner(
   config: Config,
+  options: DemoOptions,
   sandboxUrl: string,
   worker: RunningWorker,
   dropped: number,
@@ -253,7 +258,7 @@ function banner(
     dropped > 0
       ? `  The ${dropped} samples of ${samples}/ were dropped into the inbox for you.`
       : `  Try a sample:   cp ${samples}/1-gift-cards.json ${shortPath(folder.inbox)}/`,
-    '  Look inside:    npx order-sync orders list --config config/sandbox.yaml',
+    `  Look inside:    npx order-sync orders list ${whereOf(options)}`,
     '  Ctrl-C ends it; the next start continues with open orders.',
     '',
     '',
@@ -261,7 +266,7 @@ function banner(
 }
 
 /** Every order with its states, once all of them are done. */
-function summary(read: OutboxReader, config: Config): string {
+function summary(read: OutboxReader, config: Config, options: DemoOptions): string {
   const lines = read.listOrders({ limit: 50 }).map((order) => {
     return (
       `  ${plainText(order.source)}/${plainText(order.orderId)}`.padEnd(24) +
@@ -269,8 +274,7 @@ function summary(read: OutboxReader, config: Config): string {
     );
   });
   const results = `  The results are in ${shortPath(config.results.folder)}/`;
-  const attention =
-    '  What needs review:  npx order-sync orders list --attention --config config/sandbox.yaml';
+  const attention = `  What needs review:  npx order-sync orders list --attention ${whereOf(options)}`;
   return ['', '  Every order is done:', ...lines.toReversed(), '', results, attention, '', ''].join(
     '\n',
   );

@@ -15,7 +15,13 @@ import { readEnteredUnits } from '../../core/operator/units-by-operator.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
 import { countsText } from '../../core/counts.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { addAnswerOptions, configFrom, type ConfigOptions, withReader } from '../config-options.ts';
+import {
+  addAnswerOptions,
+  addReason,
+  configFrom,
+  type ConfigOptions,
+  withReader,
+} from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { readInput } from '../input.ts';
 import { plainLines, sayWhatTakesLong, writeAnswer, writeNotes } from '../output.ts';
@@ -46,8 +52,8 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
     const command = orders
       .command(action)
       .description(descriptions[action])
-      .argument('[reference]', 'the reference of the entry')
-      .option('--reason <text>', 'why, for the audit log; at least 3 characters');
+      .argument('[reference]', 'the reference of the entry (required, or a filter)')
+      .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to act)');
     addAnswerOptions(addBulkOptions(command, action)).action(
       async (reference: string | undefined, options: BulkOptions) => {
         if (isBulk(reference, options) || reference === undefined)
@@ -62,12 +68,6 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
 }
 
 const audited = ({ reason }: Pick<DecisionOptions, 'reason'>) => ({ actor: cliActor(), reason });
-
-function addReason(command: Command): Command {
-  return addAnswerOptions(
-    command.requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters'),
-  );
-}
 
 interface ResolveOptions extends DecisionOptions {
   readonly as?: Resolution;
@@ -86,7 +86,9 @@ function addResolve(orders: Command, context: CliContext): void {
     .command('resolve')
     .description('settle an entry that needs review as an operator found it')
     .argument('<reference>', 'the reference of the entry')
-    .addOption(new Option('--as <end>', 'its final state').choices(resolutions))
+    .addOption(
+      new Option('--as <end>', 'its final state (required, or --give)').choices(resolutions),
+    )
     .option(
       '--give <pieces>',
       'how many of the bought pieces the customer gets',

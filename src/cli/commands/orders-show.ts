@@ -54,7 +54,7 @@ export function addShow(orders: Command, context: CliContext): void {
       'show the last answers of the API, too: the form of their values (A, 9), and no code',
     )
     .option('--reveal', 'show the delivered codes, too; the audit log says who did, and why')
-    .option('--reason <text>', 'why the codes are shown');
+    .option('--reason <text>', 'why the codes are shown (required with --reveal)');
   addAnswerOptions(show).action(async (asked: string, options: ShowOptions) => {
     const { order, timeline, answers } = await withReader(options, (reader) => {
       const { source } = options;

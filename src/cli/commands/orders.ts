@@ -4,7 +4,13 @@ import { shortTime } from '../../core/clock.ts';
 import type { Attention, AttentionFilter } from '../../store/read/attention.ts';
 import { type OrderSummary, stateCounts } from '../../store/read/list-orders.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
-import { addAnswerOptions, configFrom, type ConfigOptions, withReader } from '../config-options.ts';
+import {
+  addAnswerOptions,
+  addReason,
+  configFrom,
+  type ConfigOptions,
+  withReader,
+} from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, writeAnswer, writeNotes } from '../output.ts';
 import { durationMs, wholeNumber } from '../option-values.ts';
@@ -122,7 +128,12 @@ function addAck(orders: Command, context: CliContext): void {
   const command = orders
     .command('ack')
     .description('end rows of the attention list in which nothing is open any more')
-    .addArgument(new Argument('[id...]', 'references, or other ids of the attention list'))
+    .addArgument(
+      new Argument(
+        '[id...]',
+        'references, or other ids of the attention list (required, or a filter)',
+      ),
+    )
     .option('--code <code>', 'instead of ids: every row with this code')
     .option('--source <source>', 'instead of ids: every row of this shop')
     .option(
@@ -130,9 +141,8 @@ function addAck(orders: Command, context: CliContext): void {
       'instead of ids: every row older than this, for example 7d, 12h or 30min',
       durationMs,
     )
-    .option('--yes', 'without ids: do it, after it showed how many there are')
-    .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters');
-  addAnswerOptions(command).action(async (ids: string[], options: AckOptions) => {
+    .option('--yes', 'without ids: do it, after it showed how many there are');
+  addReason(command).action(async (ids: string[], options: AckOptions) => {
     const { code, source, olderThan } = options;
     const isFiltered = code !== undefined || source !== undefined || olderThan !== undefined;
     if (ids.length > 0 === isFiltered || ids.length > acknowledgedAtOnce) {

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { programVersion } from '../../ops/program-version.ts';
 import { processContext, type CliContext } from '../context.ts';
+import { completeHelp } from '../examples.ts';
 import { exitCodes, reportError, reportUsage, type ExitCode } from '../errors.ts';
 
 /** Adds one command, or a group of them, to the program. */
@@ -119,5 +120,6 @@ export async function buildProgram(
     else program.command(name);
     program.commands.at(-1)?.description(descriptions[name]);
   }
+  for (const command of program.commands) completeHelp(command);
   return program;
 }

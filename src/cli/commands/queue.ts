@@ -10,6 +10,7 @@ import { explain, pauseText, pauseView } from '../../buying/queue/explain-queue.
 import type { PausedSink } from '../../store/read/delivery-list.ts';
 import {
   addAnswerOptions,
+  addReason,
   configFrom,
   type ConfigOptions,
   configWithoutSecrets,
@@ -132,22 +133,19 @@ function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: Cl
   const command = queue
     .command(action)
     .description(descriptions[action])
-    .addArgument(new Argument('<scope>', scopes))
-    .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters');
-  addAnswerOptions(command).action(
-    async (scope: string, options: ConfigOptions & { reason: string }) => {
-      const { config } = await configFrom(options);
-      await sendCommand(
-        config,
-        { action, scope, actor: cliActor(), reason: options.reason },
-        'scope',
-        context,
-      );
-      const paused = action === 'pause';
-      const text = paused ? `${scope} is paused until it is resumed\n` : `${scope} is resumed\n`;
-      writeAnswer(context, options, { scope, paused }, text);
-    },
-  );
+    .addArgument(new Argument('<scope>', scopes));
+  addReason(command).action(async (scope: string, options: ConfigOptions & { reason: string }) => {
+    const { config } = await configFrom(options);
+    await sendCommand(
+      config,
+      { action, scope, actor: cliActor(), reason: options.reason },
+      'scope',
+      context,
+    );
+    const paused = action === 'pause';
+    const text = paused ? `${scope} is paused until it is resumed\n` : `${scope} is resumed\n`;
+    writeAnswer(context, options, { scope, paused }, text);
+  });
 }
 
 async function writeExplanation(

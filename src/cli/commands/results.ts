@@ -36,7 +36,7 @@ export function addResults(program: Command, context: CliContext): void {
     .option('--given-up', 'whose delivery was given up')
     .option('--all', 'of all orders')
     .option('--dry-run', 'only show how many there are')
-    .option('--reason <text>', 'why, for the audit log; at least 3 characters');
+    .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to write)');
   addAnswerOptions(rewrite).action(async (options: RewriteOptions) => {
     const which = whichOf(options);
     if (options.dryRun === true) return preview(which, options, context);

@@ -40,7 +40,7 @@ function addWireTest(parent: Command, context: CliContext): void {
     .description(
       'read an answer of the API with the mapping, without a call: what each value is read as',
     )
-    .argument('[file]', 'the answer as JSON; - for standard input')
+    .argument('[file]', 'the answer as JSON; - for standard input (required, or --last)')
     .addOption(
       new Option('--last <kind>', 'the last answer that the worker kept, masked').choices(
         sampleKinds,

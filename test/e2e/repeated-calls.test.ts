@@ -121,7 +121,7 @@ it(`tells what was bought: ${kills} kills, and every answer of the table to a se
     installation?.query<{ state: string }>(
       "SELECT state FROM outbox WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed')",
     ).length;
-  const deadline = performance.now() + 50_000;
+  const deadline = performance.now() + 50_000 + kills * 4000;
   while (performance.now() < deadline && moving() !== 0) await delay(100);
   expect(moving()).toBe(0);
   expect(await last.end('SIGTERM'), last.stderr).toBe(0);

@@ -104,6 +104,26 @@ function withClock(random: SeededRandom, order: ShopOrderPlan): ShopOrderPlan {
   return { ...order, aheadS: random.pick(300, 7200), delaysMs: [0, 0, 0, 0], copies: 1 };
 }
 
+/** Calls are sent twice, and shops cancel while what was answered last waits to be sent again. */
+function withEarlyCancels(random: SeededRandom, plan: RunPlan): RunPlan {
+  const { intake } = plan;
+  const isFit = plan.lostDiskAtMs === null && plan.troubles.products.size === 0;
+  if (intake === null || !isFit || !random.chance(0.2)) return plan;
+  const shopOrders = intake.shopOrders.map((order): ShopOrderPlan => {
+    const afterMs = random.pick(1500, 5000, random.int(1000, 40_000));
+    return order.oddity === undefined && order.aheadS === undefined
+      ? { ...order, change: { kind: 'cancelled', afterMs }, delaysMs: [0, 0, 0] }
+      : order;
+  });
+  return {
+    ...plan,
+    readings: { ...plan.readings, replay: 'after_checks' },
+    faultProfile: 'repeated',
+    faultShare: 1,
+    intake: { ...intake, shopOrders },
+  };
+}
+
 /** Something is odd about some orders of shops, or about their SKU map. */
 export function withOddities(random: SeededRandom, plan: RunPlan): RunPlan {
   const { intake } = plan;
@@ -113,5 +133,5 @@ export function withOddities(random: SeededRandom, plan: RunPlan): RunPlan {
   );
   const lostSku = drawLostSku(random, shopOrders, plan.faultsOffMs);
   const clocks = shopOrders.map((order) => withClock(random, order));
-  return { ...plan, intake: { ...intake, shopOrders: clocks, lostSku } };
+  return withEarlyCancels(random, { ...plan, intake: { ...intake, shopOrders: clocks, lostSku } });
 }

@@ -140,7 +140,8 @@ class History {
         this.#lifted.delete(lineId);
     }
     for (const { lineId, reference, state } of this.#entries) {
-      if (this.#forPerson.has(reference) && state !== 'held' && state !== 'cancelled')
+      // One that is found although it was cancelled asks an operator, too.
+      if (this.#forPerson.has(reference) && !/^(held|cancelled|needs_review)$/.test(state))
         this.problems.push(`${lineId} is ${state}, although only an operator may release it`);
     }
     this.#noteHeld();

@@ -585,7 +585,7 @@ export class SimStorefront {
         const isTakenBack = states.some((state) => leftOf(line, state) === 0);
         for (const { reference, state } of isTakenBack ? stored.entries(line) : []) {
           if (state === 'cancelled') this.#options.onTakenBack(reference);
-          if (state === 'needs_review') this.#options.onTakenBackLate(reference);
+          if (/^(needs_review|ending)$/.test(state)) this.#options.onTakenBackLate(reference);
         }
         onAcknowledged({ ...line, quantity: found.quantity }, found.reference);
       }

@@ -212,7 +212,7 @@ export class SimWebhook {
       for (const { line } of lines)
         for (const { reference, state } of stored.entries(line))
           if (state === 'cancelled') onTakenBack(reference);
-          else if (state === 'needs_review') onTakenBackLate(reference);
+          else if (/^(needs_review|ending)$/.test(state)) onTakenBackLate(reference);
     }
   }
 

@@ -10,7 +10,7 @@ export interface StoredLine {
 
 export interface StoredEntry {
   readonly reference: string;
-  /** `ending`: cancelled, and looked up before that counts. */
+  /** `ending`: cancelled, and looked up before that counts, or in review because of it. */
   readonly state: string;
   /** How many calls that spend were begun for it. */
   readonly attempts: number;
@@ -51,7 +51,7 @@ export class StoredLines {
   entries({ source, orderId, lineId }: Identity): readonly StoredEntry[] {
     return this.#disk.connection
       .prepare<[string, string, string], StoredEntry>(
-        `SELECT e.reference, iif(e.state = 'unknown' AND e.error_buffered = 2, 'ending', e.state) AS state,
+        `SELECT e.reference, iif(e.state IN ('unknown', 'needs_review') AND e.error_buffered = 2, 'ending', e.state) AS state,
                 (SELECT count(*) FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit') AS attempts
          FROM entries e WHERE e.line_id IN (SELECT l.id ${ofLine}) ORDER BY e.id`,
       )

@@ -66,12 +66,19 @@ function bothText(clean: Cell, outcomeUnknown: Cell): string {
   return [...new Set(texts)].join(' / ');
 }
 
-function rowText(row: OutcomeRow): string {
+/** What follows from an outcome, for a purchase and, where it differs, for a cancel. */
+function verdictsOf(row: OutcomeRow): string {
   const { clean, outcomeUnknown, cancelClean, cancelOutcomeUnknown } = decisionTable[row];
   const purchase = bothText(clean, outcomeUnknown);
   const cancel = bothText(cancelClean, cancelOutcomeUnknown);
-  return `| \`${row}\` | ${meanings[row]} | ${purchase} | ${cancel === purchase ? 'same' : cancel} |`;
+  return cancel === purchase ? `**${purchase}**` : `**${purchase}**; a cancel: **${cancel}**`;
 }
+
+/** Outcomes with the same verdicts stand together. */
+const outcomeTexts = (): string[] =>
+  [...Map.groupBy(outcomeRows, verdictsOf)].map(([verdicts, rows]) =>
+    [`- ${verdicts}`, ...rows.map((row) => `  - \`${row}\`: ${meanings[row]}`)].join('\n'),
+  );
 
 const delayTexts = (): string[] =>
   Object.entries(schedules).map(
@@ -83,47 +90,44 @@ const render = (): string => `# Outcomes
 
 ${madeFrom('src/buying/decision/decision-table.ts')} [How sending is decided](../how-sending-is-decided.md) explains the words.
 
-| verdict | means |
+| verdict | what follows |
 |---|---|
-| settle | the answer is believed: fulfilled, refunded, or placed, by its units |
-| reject | final; above the per-order limit the order is split, if it allows that |
-| wait | nothing was charged; tried again later |
-| again | certainly not processed; the attempt does not count |
-| unknown | perhaps processed: looked up, then the same reference again |
-| resolve | an earlier attempt may have caused the rejection, or the answer is about another order: only a lookup after the in-flight window settles it |
+| settle | the entry is fulfilled, refunded or placed, by its units |
+| reject | the entry is rejected; above the per-order limit it is split, if its order allows that |
+| wait | nothing was charged; it is tried again later |
+| again | certainly not processed; it is sent again, and the attempt does not count |
+| unknown | perhaps processed; it is looked up, then sent again under the same reference |
+| resolve | an earlier attempt may have caused this answer, or it is about another order; only a lookup after the in-flight window settles it |
+| unexplained | the code does not fit this call; an operator decides |
 | review | an operator decides |
 
-Before the stroke: the outcome of every earlier attempt is known. After it: one may have been processed.
+Before the stroke: the outcome of every earlier attempt is known. After it: one may have been processed. \`confirmed\`: a lookup comes first, 5 s
+later, because a proxy may have sent the call twice, and this may be the answer to the second copy. In brackets: the delays, if not \`standard\`.
 
-"Confirmed": something in between may have sent the call twice, and this refusal may answer the second copy. Where lookups are believed, one comes
-first, 5 s later (for a cancel: of its eSIM's order). An order that it finds is this one; an absence confirms a purchase's refusal.
+${outcomeTexts().join('\n')}
 
-| outcome | answer | a purchase | a cancel |
-|---|---|---|---|
-${outcomeRows.map(rowText).join('\n')}
-
-Delays between tries, the usual one is \`standard\`; the last step repeats:
+Delays between tries; the last one repeats:
 
 ${delayTexts().join('\n')}
 
 ## When a lookup finds nothing
 
-| an entry with an unknown outcome | one absence | absences that prove it |
+| an entry with an unknown outcome | after one absence | after enough absences to prove it |
 |---|---|---|
-| nothing rejected, in time, one attempt | the same reference again | |
-| the same after a second attempt, or while a scope of it is paused | looked up again | it waits, then the same reference again |
-| a rejection that is not believed yet | looked up again | the rejection is believed |
+| nothing rejected, one attempt | sent again | |
+| nothing rejected, two attempts or a paused scope | looked up again | waits, then sent again |
+| a rejection that is not believed yet | looked up again | rejected |
 | an answer about another order | looked up again | review |
 | after \`not_after\` | looked up again | \`expired\` |
-| a cancel: the order of its eSIM | looked up again | review |
+| a cancel (its eSIM's order is looked up) | looked up again | review |
 | accepted (\`placed\`) | looked up again | review |
 | past the reference expiry | review | |
-| after a loss: what took its place | looked up again | looked up again itself |
-| after a loss: \`split\` or \`partial\`, several units | looked up again | review: parts of it may be bought |
-| after a loss, a cancel: the order of its eSIM | the cancel is sent | |
+| after a loss: what took its place | looked up again | looked up itself |
+| after a loss: \`split\` or \`partial\`, several units | looked up again | review |
+| after a loss: a cancel | sent | |
 
-Review, too: no lookup has ever found an order, and the entry is rejected or overdue; goods of another order, and no lookup shows those that were
-ordered; a cancel that is overdue, or refused for good, and that no order shows as cancelled or its eSIM as in use; no lookup is possible after \`not_after\` or the reference expiry.
+An entry also needs review if no lookup has ever found an order and it is rejected or overdue; if it got goods of another order; if a cancel is overdue or
+refused for good; and if no lookup is possible after \`not_after\` or the reference expiry.
 `;
 
 it('the page of outcomes shows the table that the worker runs on', () => {

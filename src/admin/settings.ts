@@ -19,18 +19,14 @@ export const adminSection = section('The admin server.', {
   listen: listenAddress
     .prefault(usualAdminAddress)
     .describe(
-      'Where the worker answers health checks, shows its pages and takes commands of this machine. Port 0: any free port.',
+      'Where the worker answers health checks, shows its pages and takes commands. Port 0: any free port.',
     ),
   tokens: listOf(
     100,
-    'Who may sign in to the pages, see docs/pages.md. During a rotation, list the old and the new token under the same name. Empty: no pages are shown; with the sandbox they only show, on this machine.',
+    'Who may sign in to the pages, see docs/pages.md. To replace a token, list both under one name. Empty: no pages; with the sandbox, pages that cannot decide.',
     {
-      name: keyName.describe(
-        'Who signs in with this token. The audit log names the decisions by it.',
-      ),
-      role: role.describe(
-        '`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.',
-      ),
+      name: keyName.describe('Who signs in with this token, as the audit log names them.'),
+      role: role.describe('`viewer` reads the pages, `operator` also decides.'),
       ...tokenValue,
     },
   )
@@ -47,9 +43,7 @@ export const adminSection = section('The admin server.', {
     )
     .max(100)
     .default([])
-    .describe(
-      'Further host names of the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
-    )
+    .describe('Further host names of the pages, for example `orders.example.com` of a proxy.')
     .meta(live),
 });
 

@@ -23,7 +23,7 @@ const disk = section('The disk of the outbox.', {
   min_free_bytes: count(0, 1_099_511_627_776)
     .default(209_715_200)
     .describe(
-      'With less free space, no new orders are accepted; with less than 50 % of it, nothing is sent. Both resume by themselves.',
+      'With less free space, no new orders are accepted; with less than half of it, nothing is sent.',
     ),
 })
   .transform(({ minFreeBytes }) => ({ minFreeBytes, sendingMinFreeBytes: minFreeBytes / 2 }))
@@ -38,10 +38,10 @@ const trial = section('Shorter times for trials, only with `wholesale.environmen
     .describe('Multiplies every retry delay, pause, interval and wait.'),
   window_ms: durationMs(1, 86_400_000)
     .default(60_000)
-    .describe('The time window in which the server counts calls: a minute in production.'),
+    .describe('The window in which the server counts calls: a minute in production.'),
   transit_ms: durationMs(0, 600_000)
     .default(5000)
-    .describe('How long the server may still receive a call that the worker has aborted.'),
+    .describe('How long the server may still receive a call that was given up.'),
 });
 
 /**
@@ -50,7 +50,7 @@ const trial = section('Shorter times for trials, only with `wholesale.environmen
  */
 export const configSchema = keysOf({
   instance: sourceSchema.describe(
-    'The name of this installation. Part of every reference: never change it.',
+    'The name of this installation. It is part of every reference: never change it.',
   ),
   data_dir: pathText
     .default('data')
@@ -58,20 +58,18 @@ export const configSchema = keysOf({
   init: z
     .enum(['never', 'if-missing'])
     .default('never')
-    .describe('Whether `run` creates a missing database. `never`: only `order-sync init` does.'),
+    .describe('Whether `run` creates a missing database, or only `order-sync init`.'),
   reference: section('How references are derived.', {
     prefix: z
       .string()
       .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 of A-Z a-z 0-9 _')
       .default('os')
-      .describe(
-        'Begins every reference, to recognise it in the list of the supplier. `uuid`: each is a UUID.',
-      ),
+      .describe('Begins every reference. `uuid`: each reference is a UUID.'),
     secret_file: usualPath(
-      'The file of the secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
+      'The secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
     ),
     progress_folder: usualPath(
-      'The folder of the progress file, which shows that a database is an older copy. Keep it out of backups. Default: the folder of `secret_file`.',
+      'The folder of the progress file, which shows that a database is an older copy. Never back it up. Default: the folder of `secret_file`.',
     ),
   }),
   disk,
@@ -79,9 +77,7 @@ export const configSchema = keysOf({
     folders: foldersSection,
     webhook: keysOf({ ...webhookKeys, ...shopLists })
       .optional()
-      .describe(
-        'Orders over HTTP. Unset: the worker receives no orders over HTTP. See docs/http-api.md.',
-      ),
+      .describe('Orders over HTTP. Unset: none. See docs/http-api.md.'),
   }),
   wholesale: wholesaleSection,
   submit: submitSection,
@@ -95,14 +91,14 @@ export const configSchema = keysOf({
     level: z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
       .default('info')
-      .describe('The least severe level that is logged.')
+      .describe('The lowest level that is logged.')
       .meta(live),
   }),
   trial,
   sandbox: z
     .unknown()
     .optional()
-    .describe('The embedded sandbox. Only `demo` and `sandbox` read it. See docs/sandbox.md.'),
+    .describe('The sandbox of `demo` and `sandbox`. See docs/sandbox.md.'),
 });
 
 /**

@@ -17,12 +17,10 @@ export const seal = section(
   {
     keys: listOf(
       16,
-      'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are stored in clear.',
+      'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are in clear.',
       {
-        id: keyName.describe(
-          'The name of this key. It stands in each value that it sealed: a new key needs a new id.',
-        ),
-        ...secretValue('The key: base64 of 32 bytes.'),
+        id: keyName.describe('The name of this key. A new key needs a new id.'),
+        ...secretValue('Base64 of 32 bytes.'),
       },
     ),
   },
@@ -30,17 +28,15 @@ export const seal = section(
 
 export const retention = section('For how long something is kept. See docs/sealing.md.', {
   codes_days: orNull(count(1, 36_500)).describe(
-    'Delivered codes are shredded so many days after their result was delivered everywhere. Unset: codes are kept.',
+    'Shreds codes so many days after their result was delivered everywhere. Unset: never.',
   ),
 });
 
 export const backup = section('Backups of the database.', {
   folder: usualPath(
-    'Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.',
+    'Where backups are written, best on another disk. Default: `<data_dir>/backups`.',
   ),
-  keep: count(1, 1000)
-    .default(7)
-    .describe('How many backups stay; `db backup` removes older ones.'),
+  keep: count(1, 1000).default(7).describe('How many backups are kept.'),
   schedule: z
     .string()
     .refine(
@@ -50,7 +46,7 @@ export const backup = section('Backups of the database.', {
     .transform((text) => (text === 'off' ? null : text))
     .prefault('23 2 * * *')
     .describe(
-      'When the running worker makes a backup as `db backup` does, and checks that the database is not damaged, as a cron expression in UTC; `off`: never.',
+      'When the worker makes a backup and checks the database for damage, as a cron expression in UTC, or `off`.',
     ),
 });
 

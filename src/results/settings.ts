@@ -18,39 +18,35 @@ import { findGroup } from '../ops/system-groups.ts';
 
 const callbacks = listOf(
   20,
-  'Endpoints to which results are posted, signed with the Standard Webhooks scheme. See docs/callback.md.',
+  'Endpoints to which signed results are posted. See docs/callback.md.',
   {
-    name: keyName.describe(
-      'The name of this endpoint in logs and deliveries, as `callback:<name>`.',
-    ),
+    name: keyName.describe('The name in logs and deliveries: `callback:<name>`.'),
     url: httpUrl.describe(
       'Where results are posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
     ),
-    secrets: secretsOf(1, 5, 'A secret: `whsec_` and base64 of 24 to 64 bytes.').describe(
-      'The secrets that sign each post. During a rotation, list the old and the new one.',
+    secrets: secretsOf(1, 5, '`whsec_` and base64 of 24 to 64 bytes.').describe(
+      'The secrets that sign each post. To replace one, list both.',
     ),
-    sources: orNull(someSources).describe(
-      'Only results of these sources are posted. Unset: those of every source.',
-    ),
+    sources: orNull(someSources).describe('The sources whose results are posted. Unset: all.'),
     events: orNull(z.array(z.enum(resultEventTypes)).min(1).max(resultEventTypes.length)).describe(
-      'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: the result itself at each change.',
+      'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: each result.',
     ),
     allow_http: z
       .boolean()
       .default(false)
-      .describe('Allows http to another machine. Only for a network that nobody else can read.'),
+      .describe('Allows http to another machine, in a network that nobody else can read.'),
   },
 ).meta(live);
 
 export const resultsSection = section('Where results are written back to.', {
   folder: usualPath(
-    'Where results are written, as `<source>/<order_id>.json`, and those of CSV order files as `files/<name>.<id>.csv`. Default: `<data_dir>/results`.',
+    'Where results are written: `<source>/<order_id>.json`, and `files/<name>.<id>.csv` for CSV files. Default: `<data_dir>/results`.',
   ),
   group: orNull(groupName).describe(
-    'The group that may read results (`0640`), by name, or by number in quotes. The user of the worker must be in it. Unset: only that user (`0600`).',
+    "The group that may read results, by name or by number in quotes. The worker's user must be in it. Unset: only that user.",
   ),
   keep_days: orNull(count(1, 36_500)).describe(
-    'Result files are removed so many days after their orders were settled and delivered everywhere. `results rewrite` writes them again. Unset: files are kept.',
+    'Removes result files so many days after their order was settled and delivered everywhere. Unset: never.',
   ),
   callbacks,
 }).transform(({ group, ...settings }) => {
@@ -67,20 +63,16 @@ export const callbackTimeouts = (scale: number) => ({
 export type CallbackSettings = Omit<z.output<typeof callbacks>[number], 'allowHttp'> &
   ReturnType<typeof callbackTimeouts>;
 
-export const alertsSection = listOf(
-  10,
-  'Endpoints that are told when something is wrong, and when it is over. See docs/alerts.md.',
-  {
-    name: keyName.describe('The name of this endpoint in logs and health, as `alert:<name>`.'),
-    url: secretText('required').describe(
-      'Where alerts are posted. A secret, because an address of Slack lets its holder post. It must be https, except on this machine and for a sandbox.',
-    ),
-    format: z
-      .enum(['json', 'slack'])
-      .default('json')
-      .describe('`json`: an event, see docs/alerts.md. `slack`: `{ text }`.'),
-  },
-);
+export const alertsSection = listOf(10, 'Endpoints for alerts. See docs/alerts.md.', {
+  name: keyName.describe('The name in logs and health: `alert:<name>`.'),
+  url: secretText('required').describe(
+    'Where alerts are posted. A secret, because its holder can post to Slack. It must be https, except on this machine and for a sandbox.',
+  ),
+  format: z
+    .enum(['json', 'slack'])
+    .default('json')
+    .describe('`json`: an event. `slack`: `{ text }`.'),
+});
 
 /**
  * How often an alert is posted at most, and how long a post may take; `scale` shortens the first in

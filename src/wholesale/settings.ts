@@ -15,9 +15,7 @@ export const wholesaleSection = keysOf({
   environment: z
     .enum(['production', 'sandbox'])
     .default('production')
-    .describe(
-      '`sandbox` allows plain http and keys written in this file, and marks every result with `sandbox: true`.',
-    ),
+    .describe('`sandbox` allows http and secrets in this file, and marks every result.'),
   base_url: httpUrl
     .transform((url) => url.replace(/(?<!\/)\/+$/, ''))
     .describe(
@@ -25,11 +23,11 @@ export const wholesaleSection = keysOf({
     ),
   shop_url: httpUrl
     .optional()
-    .describe("The supplier's web shop: named where a product is sold there only."),
+    .describe("The supplier's web shop, for messages about products that are only sold there."),
   keys: z
     .array(
       keysOf({
-        name: keyName.describe('The name of this key in logs, pauses and attempts.'),
+        name: keyName.describe('The name in logs, pauses and attempts.'),
         ...secretValue('The key itself.'),
       }),
     )
@@ -38,7 +36,7 @@ export const wholesaleSection = keysOf({
     .describe('One to five API keys of one account. Each key has its own budget.')
     .meta(live),
   ca_file: certificatesFile(
-    'Certificate authorities (PEM) that are trusted instead of those of the system, read at the start. Certificates are always verified.',
+    'Certificate authorities (PEM), instead of those of the system, read at the start.',
   ),
   limits: section('The budget that the server allows.', {
     requests: count(1, 100_000).default(60).describe('Calls in a minute, for each key.'),
@@ -49,12 +47,12 @@ export const wholesaleSection = keysOf({
   timeout_ms: durationMs(100, 600_000)
     .default(45_000)
     .describe(
-      'How long a call may take until its whole answer has arrived. The answer must begin within two thirds of it, the connection be open within a third, at most 5 s.',
+      'How long a call may take in all. The answer must begin within two thirds of it; the connection must open within a third, at most 5 s.',
     ),
   wire: z
     .unknown()
     .optional()
-    .describe('Paths and field names that the specification does not show. See `order-sync wire`.')
+    .describe('Paths and field names that the specification does not show. See docs/spec-gaps.md.')
     .meta(live),
 })
   .transform(({ caFile: ca, timeoutMs: totalMs, ...keys }) => {

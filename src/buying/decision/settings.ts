@@ -7,18 +7,18 @@ export const submitSection = section('How orders are sent.', {
     // `config` sets it.
     .transform((given) => given ?? 8)
     .describe(
-      'Calls under way at once, and outcomes that may be unknown: counted together with them. Default: 8 with one key, and 4 more for each further key.',
+      'How many calls may be under way or have an unknown outcome. Default: 8, and 4 more for each further key.',
     )
     .meta(live),
   in_flight_window_ms: durationMs(0, 86_400_000)
     .default(120_000)
     .describe(
-      'How long after an ambiguous call a rejection or a missing order proves nothing: the API may still process the call.',
+      'For how long after an ambiguous call a rejection or a missing order proves nothing.',
     ),
   reference_expiry_ms: durationMs(1, 2_592_000_000)
     .default(86_400_000)
     .describe(
-      'How long after its first call the worker may send a reference again. After that, the entry needs review.',
+      'For how long after its first call a reference may be sent again. Then the entry needs review.',
     ),
 });
 
@@ -48,7 +48,7 @@ export interface BudgetLimits {
   readonly requests: number;
   /** Spending calls. They count as requests, too. */
   readonly orders: number;
-  /** How long the server may still receive a call that the worker has aborted. */
+  /** How long the server may still receive a call that was given up. */
   readonly transitMs: number;
 }
 

@@ -9,24 +9,22 @@ export const skuRuleKeys = {
   split: z
     .boolean()
     .optional()
-    .describe('Above a limit per order: order it in parts. Default: it is rejected and flagged.'),
+    .describe('Buy an order above a limit in parts. Default: it is rejected and flagged.'),
   partial: z
     .boolean()
     .optional()
     .describe(
-      'With less in stock than ordered: buy what there is. Default: it waits, or is rejected and flagged.',
+      'Buy what is in stock if that is less than ordered. Default: the order waits, or is rejected and flagged.',
     ),
   fallback_currency: currencySchema
     .optional()
-    .describe('The balance to charge when the first one does not cover the order.'),
+    .describe('The balance if the first one does not cover the order.'),
   wait_h: z
     .int()
     .min(1)
     .max(8760)
     .optional()
-    .describe(
-      'How many hours after its payment an order may still be bought. Until then it waits for stock.',
-    ),
+    .describe('For how many hours after its payment an order waits for stock.'),
   not_after: z.iso
     .datetime({
       offset: true,

@@ -170,7 +170,7 @@ export const secretValue = (description: string) => ({
   value: secretText('required').describe(description),
 });
 
-export const tokenValue = secretValue('The token, at least 16 characters.');
+export const tokenValue = secretValue('At least 16 characters.');
 
 /** Secrets of which each is accepted, or signs, so that one can be replaced without a gap. */
 export const secretsOf = (least: number, most: number, description: string) =>

@@ -15,46 +15,42 @@ import { findGroup } from '../../ops/system-groups.ts';
 import { csvColumns, defaultParseLimits } from '../orders/settings.ts';
 
 const folderSection = keysOf({
-  name: keyName.describe('The name of this folder in logs, health and metrics.'),
+  name: keyName.describe('The name in logs, health and metrics.'),
   inbox: usualPath(
-    'Where order files arrive. Default: `<data_dir>/<name>/inbox`, of `folder` `<data_dir>/inbox`. While they are read, files are in `work` beside it, on the same mount.',
+    'Where order files arrive. Default: `<data_dir>/<name>/inbox`, of `folder` `<data_dir>/inbox`. Files that are being read are in `work` beside it.',
   ),
   archive: usualPath(
-    'Where files go once their lines are in the outbox. Default: `archive` beside the inbox.',
+    'Where files go when their lines are in the outbox. Default: `archive` beside the inbox.',
   ),
   rejected: usualPath(
-    'Where rejected files go, each with a `.error.json` that says why. Default: `rejected` beside the inbox.',
+    'Where invalid files go, each with a `.error.json`. Default: `rejected` beside the inbox.',
   ),
   group: orNull(groupName).describe(
-    'The group that may put files into the inbox and read reports of rejected ones. Else as `results.group`.',
+    'The group that may write to the inbox and read the reports. Default: `results.group`.',
   ),
   ready: z
     .enum(['stable', 'done_file'])
     .default('stable')
     .describe(
-      '`stable`: a file is read once it has stopped changing. `done_file`: it also needs `<name>.done` beside it.',
+      '`stable`: a file is read when it no longer changes. `done_file`: it also needs `<name>.done` beside it.',
     ),
   source: z
     .union([sourceSchema, someSources])
     .optional()
     .describe(
-      'The source of orders in files that name none, or a list of all that they may name. Part of the identity of each line. Default: the name.',
+      'The source of orders that name none, or a list of all allowed ones. Part of the identity of a line. Default: the name.',
     ),
   currency: orNull(currencySchema)
-    .describe(
-      'The balance to charge for orders in files that name none. Unset: each must name one.',
-    )
+    .describe('The balance for orders that name none. Unset: each must name one.')
     .meta(live),
   sku_map: orNull(pathText)
-    .describe(
-      'The SKU map (YAML or CSV) of the column `sku` in CSV files. Unset: that column is carried through.',
-    )
+    .describe('The SKU map (YAML or CSV) for the column `sku` of CSV files.')
     .meta(live),
   columns: z
     .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
     .default({})
     .describe(
-      'CSV columns with another name: our column, then its name in the file, or null if the file does not have it.',
+      'CSV columns with other names: our column, then its name in the file, or null if it has none.',
     )
     .meta(live),
   format: z
@@ -63,29 +59,25 @@ const folderSection = keysOf({
     .max(1000)
     .default('own')
     .describe(
-      'Whose exports CSV files are: a file of `config/formats`, such as `amazon_orders`, or one in that form; `own`: of none.',
+      'Whose exports CSV files are: a file of `config/formats`, such as `amazon_orders`, or one of that form.',
     )
     .meta(live),
   only: z
     .record(z.string().min(1).max(200), z.array(z.string().max(200)).max(100).nullable())
     .default({})
     .describe(
-      'Which rows are bought: a column of the file, then its texts of paid rows, or null if it says nothing about payment.',
+      'Which rows are bought: a column, then its texts of paid rows, or null if it says nothing about payment.',
     )
     .meta(live),
   unmatched: z
     .enum(['review', 'ignore'])
     .default('review')
-    .describe(
-      'Rows with a SKU that the map lacks: `review` rejects them, `ignore` takes them for other goods.',
-    )
+    .describe('Rows with a SKU that the map lacks: invalid, or ignored as other goods.')
     .meta(live),
   allow_mangled_ids: z
     .boolean()
     .default(false)
-    .describe(
-      'Accept ids that look changed by a spreadsheet, such as `1E+05`, `12.Jan`, or `27001` where `0027001` is known.',
-    )
+    .describe('Accept ids that look changed by a spreadsheet, such as `1E+05` or `12.Jan`.')
     .meta(live),
 }).transform(({ group, source, ...folder }) => {
   const sources = [source ?? folder.name].flat();
@@ -106,7 +98,7 @@ export const foldersSection = z
   .array(folderSection)
   .max(100)
   .prefault([{ name: 'folder' }])
-  .describe('The watched folders. Default: one, `folder`.');
+  .describe('The watched folders.');
 
 /** How often the inbox is scanned, and when a file is ready; `scale` shortens it in trials. */
 export const defaultScanning = (scale: number) => ({

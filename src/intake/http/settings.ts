@@ -45,24 +45,24 @@ export const usualSource = 'webhook';
 
 const tokens = listOf(
   100,
-  'Bearer tokens, one for each caller. During a rotation, list the old and the new one under the same name.',
+  'Bearer tokens, one for each caller. To replace one, list both under one name.',
   {
-    name: keyName.describe('The name of this token in logs and in the audit log.'),
+    name: keyName.describe('The name in logs and the audit log.'),
     ...tokenValue,
     scopes: z
       .array(z.enum(tokenScopes))
       .min(1)
       .default(['post', 'read', 'cancel'])
       .describe(
-        'What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent, and only if it is named here, `cancel_esim` (with `post`) the eSIMs that its sources bought.',
+        'What it may do: `post` orders, `read` them with codes, `cancel` unsent ones, and only if named, `cancel_esim` (with `post`) for eSIMs of its sources.',
       ),
     sources: someSources
       .optional()
       .describe(
-        'The only sources whose orders it may touch; the first is the default. Unset: the source with the name of the token.',
+        'Its sources; the first is the default. Unset: the source with the name of the token.',
       ),
     currency: orNull(currencySchema).describe(
-      'The balance to charge for orders that name none. Unset: each must name one.',
+      'The balance for orders that name none. Unset: each must name one.',
     ),
   },
 )
@@ -73,12 +73,12 @@ const tokens = listOf(
 
 const standardWebhooks = listOf(
   100,
-  'Secrets of the Standard Webhooks scheme. During a rotation, list the old and the new one.',
+  'Secrets of the Standard Webhooks scheme. To replace one, list both.',
   {
-    name: keyName.describe('The name of this secret in logs.'),
+    name: keyName.describe('The name in logs.'),
     secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
     source: orNull(sourceSchema).describe(
-      'The only source whose orders it may post. Unset: any, and orders that name none belong to `webhook`.',
+      'The only source it may post for. Unset: any; orders that name none belong to `webhook`.',
     ),
   },
 ).meta(live);
@@ -86,9 +86,7 @@ const standardWebhooks = listOf(
 const limits = section('Limits on requests.', {
   requests_per_minute: count(1, 1_000_000)
     .default(defaultWebhookLimits.requestsPerMinute)
-    .describe(
-      'Requests in a minute, for each token or secret. A sixth of them may arrive at once.',
-    ),
+    .describe('Requests in a minute, for each token or secret. A sixth may arrive at once.'),
 })
   .transform((given) => ({
     ...defaultWebhookLimits,
@@ -100,7 +98,7 @@ const limits = section('Limits on requests.', {
 /** Without the lists of shops, which `config` adds. */
 export const webhookKeys = {
   listen: listenAddress.describe(
-    'The address at which the worker receives orders, for example `127.0.0.1:8080`. Port 0: any free port.',
+    'Where the worker receives orders, for example `127.0.0.1:8080`. Port 0: any free port.',
   ),
   tokens,
   standard_webhooks: standardWebhooks,

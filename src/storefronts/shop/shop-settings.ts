@@ -16,56 +16,50 @@ import { isCronExpression } from '../../ops/schedule.ts';
 const { not_after: _ofSku, ...rulesOfShop } = skuRuleKeys;
 
 export const shopKeys = {
-  shop: keyName.describe('Names the shop in the address of its webhook.'),
+  shop: keyName.describe('The name in the address of the webhook.'),
   source: sourceSchema
     .optional()
     .describe(
-      'The source that its orders belong to. Default: the name of the shop. It must never change, or orders would be bought again: the worker refuses another one.',
+      'The source of its orders. Default: the name of the shop. It can never change, or orders would be bought again.',
     ),
-  secrets: secretsOf(1, 10, 'A secret, at least 16 characters.').describe(
-    'The secrets that sign its webhooks. During a rotation, list the old and the new one.',
+  secrets: secretsOf(1, 10, 'At least 16 characters.').describe(
+    'The secrets that sign its webhooks. To replace one, list both.',
   ),
   sku_map: pathText.describe('The SKU map (YAML or CSV).'),
   currency: currencySchema
     .optional()
-    .describe(
-      'The balance to charge where the SKU map names none. Default: the currency of the order.',
-    ),
+    .describe('The balance where the SKU map names none. Default: the currency of the order.'),
   unmatched: z
     .enum(['ignore', 'review'])
     .default('ignore')
-    .describe('Lines whose SKU is not in the map: `ignore` them, or flag them for `review`.'),
+    .describe('Lines whose SKU is not in the map: `ignore` or flag them.'),
   on_refund: z
     .enum(['review', 'cancel_esim', 'ignore'])
     .default('review')
     .describe(
-      'A refund of something that was bought: flag it for `review`, `cancel_esim` to cancel eSIMs without review, or `ignore` it.',
+      'A refund of something that was bought: flag it, also order the cancel of eSIMs, or ignore it.',
     ),
   max_age_h: count(1, 8760)
     .default(168)
-    .describe(
-      'Orders that were paid more than this many hours ago are flagged for review, not bought.',
-    ),
+    .describe('Orders that were paid more than this many hours ago are flagged, not bought.'),
   lookback_h: count(0, 8760)
     .default(0)
     .describe(
-      'How many hours before the first start with this shop its orders may have been paid to be bought. Older sales are reported in one row.',
+      'Orders that were paid earlier than this many hours before the first start with this shop are not bought.',
     ),
   sites: z
     .array(httpUrl)
     .max(20)
     .default([])
     .describe(
-      'Further addresses by which the shop names itself. An order that names another address comes from a copy of the shop and is not bought.',
+      'Further addresses of the shop. An order of any other address comes from a copy of the shop and is not bought.',
     ),
   iccid_field: z
     .string()
     .min(1)
     .max(64)
     .default('iccid')
-    .describe(
-      'The field of a line in which the customer names the eSIM to top up, in capitals or not.',
-    ),
+    .describe('The field of a line that names the eSIM to top up.'),
   ...rulesOfShop,
 };
 
@@ -83,9 +77,7 @@ export const restKeys = {
       'must be a cron expression of five or six fields, for example "*/5 * * * *"',
     )
     .default('*/5 * * * *')
-    .describe(
-      'When the shop is read back, as a cron expression in UTC. The worker also reads it at its start.',
-    ),
+    .describe('When the shop is read, as a cron expression in UTC; also at the start.'),
 };
 
 /**

@@ -17,14 +17,12 @@ type ShopifyAccess =
 
 const rest = keysOf({
   ...restKeys,
-  access_token: secretText('optional').describe('A lasting Admin API token with `read_orders`.'),
+  access_token: secretText('optional').describe('A permanent Admin API token with `read_orders`.'),
   client_id: z
     .string()
     .regex(/^[\x21-\x7e]{1,128}$/, 'must be printable ASCII without spaces')
     .optional()
-    .describe(
-      'Instead of a token: the client id of an app of the Dev Dashboard. The worker asks for tokens with it.',
-    ),
+    .describe('Instead of a token: the client id of an app of the Dev Dashboard.'),
   client_secret: secretText('optional').describe('The secret of that app.'),
 }).transform(({ accessToken: token, clientId = '', clientSecret, ...keys }) => {
   const access: ShopifyAccess =
@@ -33,29 +31,24 @@ const rest = keysOf({
 });
 
 const writeBack = keysOf({
-  fulfil: z
-    .boolean()
-    .default(true)
-    .describe('Fulfils what remains of the lines that are delivered.'),
+  fulfil: z.boolean().default(true).describe('Fulfils the delivered lines.'),
   notify_customer: z
     .boolean()
     .default(false)
-    .describe('The shop mails the customer about each fulfilment.'),
+    .describe('Whether the shop mails the customer about a fulfilment.'),
   deliver_codes: z
     .enum(['off', 'meta'])
     .default('off')
-    .describe(
-      '`meta`: the codes stand in a metafield of the order that belongs to the app. `off`: nowhere.',
-    ),
+    .describe('`meta`: codes are written into a metafield of the order that belongs to the app.'),
 });
 
 const section = keysOf({
   ...shopKeys,
   rest: orNull(rest).describe(
-    'Reads the shop back through the Admin API, so no order is lost with a webhook. Unset: it is not read.',
+    'Reads the shop through the Admin API, so no order is lost with a webhook.',
   ),
   write_back: orNull(writeBack).describe(
-    'Writes results into the orders of the shop. Needs `rest`, with scopes to write. Unset: nothing is written.',
+    'Writes results into the orders of the shop. Needs `rest`, with scopes to write.',
   ),
 });
 const list = shopList('shopify', 'Shopify', section);

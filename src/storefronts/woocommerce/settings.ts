@@ -10,10 +10,10 @@ import {
 
 const rest = keysOf({
   ...restKeys,
-  consumer_key: secretText('required').describe('The `ck_` of a key with the right to read.'),
+  consumer_key: secretText('required').describe('The `ck_` of a key that may read.'),
   consumer_secret: secretText('required').describe('The `cs_` of that key.'),
   ca_file: certificatesFile(
-    'Certificate authorities (PEM) that are trusted for this shop instead of those of the system.',
+    'Certificate authorities (PEM) for this shop, instead of those of the system.',
   ),
 }).transform(({ caFile: ca, ...keys }) => ({ ...keys, ca }));
 
@@ -21,30 +21,28 @@ const writeBack = keysOf({
   status: z
     .enum(['completed', 'keep'])
     .default('completed')
-    .describe(
-      '`completed`: an order gets this status when every line of it is ours and delivered. `keep`: never.',
-    ),
+    .describe('Whether an order becomes `completed` when every line of it is ours and delivered.'),
   deliver_codes: z
     .enum(['off', 'note', 'meta'])
     .default('off')
     .describe(
-      'How the codes reach the order: not at all, in a `note` that the shop mails to the customer, or in a field (`meta`) that everybody reads who may read the order.',
+      'Where codes are written: in a `note` that the shop mails to the customer, or in a field (`meta`) that every reader of the order can read.',
     ),
   line_meta: z
     .boolean()
     .default(false)
     .describe(
-      'Also fields of the lines: state, and with `deliver_codes: meta` the codes as `Code`, which mails show. WooCommerce then calculates the taxes of the order again.',
+      'Also writes fields of the lines: state, and with `deliver_codes: meta` the codes as `Code`, which mails show. WooCommerce then calculates taxes again.',
     ),
 });
 
 const section = keysOf({
   ...shopKeys,
   rest: orNull(rest).describe(
-    'Reads the shop back through its REST API, so no order is lost with a webhook. Unset: it is not read.',
+    'Reads the shop through its REST API, so no order is lost with a webhook.',
   ),
   write_back: orNull(writeBack).describe(
-    'Writes results into the orders of the shop. Needs `rest`, with a key that may write. Unset: nothing is written.',
+    'Writes results into the orders of the shop. Needs `rest`, with a key that may write.',
   ),
   paid_statuses: z
     .array(
@@ -56,7 +54,7 @@ const section = keysOf({
     .max(20)
     .default(['processing', 'completed'])
     .describe(
-      'Statuses in which an order with a date of payment is bought. In any other, its unsent lines are held.',
+      'Statuses in which an order with a date of payment is bought. In others, unsent lines are held.',
     ),
 });
 const list = shopList('woocommerce', 'WooCommerce', section);

@@ -496,12 +496,12 @@ describe('order-sync queue status', () => {
         id: os-6kaxc2lkdkxasrz3ryxnk4zzla
       1 x invalid_field shop1/1001/3 (invalid_line), since 2026-11-21 11:00:00Z
         line 4 of the file, quantity: must be at least 1
-        to do: correct the line and send it again, or end it with \`orders ack\`
+        to do: correct the line and send it again, or end this row with \`orders ack\`
         id: line:1
       1 x invalid_variant nope shop1/1001/2 (rejected), since 2026-11-21 11:00:01Z
         No such �[31mproduct�here
-        to do: correct its cause and order it again with \`orders reorder\` (after a correction of the SKU
-        map with \`orders reorder --remap\`), or refund it in the shop, then end it with \`orders ack\`
+        to do: correct its cause and order it again with \`orders reorder\` (with a corrected SKU map
+        \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`
         id: os-kpxngmnkhaycontcxzqnrzgdxp
       "
     `);
@@ -563,7 +563,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:01.250Z",
             "source": "shop1",
             "state": "rejected",
-            "what_to_do": "correct its cause and order it again with \`orders reorder\` (after a correction of the SKU map with \`orders reorder --remap\`), or refund it in the shop, then end it with \`orders ack\`",
+            "what_to_do": "correct its cause and order it again with \`orders reorder\` (with a corrected SKU map \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`",
           },
           {
             "can_acknowledge": true,
@@ -580,7 +580,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:00.000Z",
             "source": "shop1",
             "state": "not_accepted",
-            "what_to_do": "correct the line and send it again, or end it with \`orders ack\`",
+            "what_to_do": "correct the line and send it again, or end this row with \`orders ack\`",
           },
         ],
         "attention_counts": {

@@ -148,7 +148,7 @@ describe('a signed delivery about orders without one that can be used', () => {
         'recreate the webhook as a user who may view orders: the delivery order.updated has the error "woocommerce_rest_cannot_view: Sorry, you cannot list resources."',
       ],
     ]);
-    expect(whatToDo('delivery_unusable')).toContain('look there for paid orders');
+    expect(whatToDo('delivery_unusable')).toContain('look in the shop for paid orders');
     // A healthy order beside it.
     expect((await woo(wooOrder())).json.accepted).toBe(1);
     expect(bought()).toEqual(['315 2 x steam-usd-20 pending']);

@@ -39,7 +39,7 @@ const line = holding('this line');
 const itsScope = holding(null);
 const notBought = holding(
   'this line: its customer gets nothing',
-)`correct its cause and order it again with ${'reorder'} (after a correction of the SKU map with ${'remap'}), or refund it in the shop, then end it with ${'ack'}`;
+)`correct its cause and order it again with ${'reorder'} (with a corrected SKU map ${'remap'}), or refund it in the shop, then end this row with ${'ack'}`;
 
 /**
  * Why a row stands in the attention list (the column `reason` of the view `outbox_attention`), and
@@ -49,86 +49,86 @@ const notBought = holding(
 export const attentionReasons = {
   needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
   held: line`release it with ${'release'}, or end it with ${'cancel'}`,
-  held_by_shop: line`it is released when its reason ends, mostly when the shop shows its order as paid again; ${'release'} buys it without that`,
-  held_as_same_line: line`buy it with ${'release'} if it is another purchase; end it with ${'cancel'} if it is the same one`,
+  held_by_shop: line`it is released when its shop shows the order as paid again; ${'release'} buys it now`,
+  held_as_same_line: line`${'release'} buys it as another purchase; ${'cancel'} ends it if both are one`,
   outcome_unknown: holding(
-    'this line, and with another one like it its product',
-  )`the worker looks it up by itself; ${'show'} has its attempts, ${'retry'} looks it up at once`,
+    'this line; with two such lines, their product',
+  )`the worker looks it up; ${'retry'} does it at once, ${'show'} has the attempts`,
   older_copy: holding(
-    'orders that came in after the copy was made: they are missing',
-  )`have the shops send them again, as docs/operating.md says under Restore; the row ends by itself`,
+    'orders that came after the copy was made: they are missing',
+  )`have the shops send them again (docs/operating.md, Restore); the row ends by itself`,
   key_used_elsewhere: holding(
     'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
   )`stop the other worker or program that uses this key, or give this worker keys of its own; where there is none, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
   paused_by_person: itsScope`resume it with ${'resume'}`,
-  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`reload\`; if the mapping is right, ${'resume'}`,
-  api_unreachable: itsScope`nothing while the supplier is down: the worker tries again by itself; else repair the way to the API`,
+  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`reload\`; if it is right, ${'resume'}`,
+  api_unreachable: itsScope`wait if the supplier is down: the worker tries again; else repair the connection`,
   wrong_address: itsScope`correct \`wholesale.base_url\` or \`wholesale.ca_file\`, then restart the worker`,
-  key_denied: itsScope`replace the key and \`reload\`, or ask the supplier why it refuses it; then ${'resume'}`,
+  key_denied: itsScope`replace the key and \`reload\`, or ask the supplier; then ${'resume'}`,
   account_denied: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
   balance_too_low: itsScope`add balance at the supplier, then ${'resume'}`,
-  key_of_other_account: itsScope`configure a key of the account that the orders were bought from; if the account of this key is right from now on, ${'resume'}`,
-  paused: itsScope`ask the supplier, or correct \`wholesale.wire\`: ${'show'} has the answers; then ${'resume'}`,
+  key_of_other_account: itsScope`configure a key of the account that bought the orders; if this account is right from now on, ${'resume'}`,
+  paused: itsScope`read the answers in ${'show'}, ask the supplier or correct \`wholesale.wire\`, then ${'resume'}`,
   sink_paused: holding(
-    'what is sent there; nothing else',
-  )`repair the receiver or the folder: the worker tries again by itself, at least every five minutes`,
+    'what is sent there',
+  )`repair the receiver or the folder: the worker tries again at least every five minutes`,
   awaits_read_back: holding(
     'this order',
-  )`check the keys of the shop's API, then read it back with ${'reconcile'}`,
+  )`check the keys of the shop's API, then read it with ${'reconcile'}`,
   awaits_recheck: holding(
-    'the lines of this order that were not sent',
-  )`repair the way to the shop's API: the worker tries again by itself; if nobody wants the order any more, end it with ${'cancel'}`,
+    'the unsent lines of this order',
+  )`repair the connection to the shop's API: the worker tries again; or end it with ${'cancel'}`,
   file_refused: holding(
     'every line of the file',
-  )`correct the file and send it again, then end it with ${'ack'}`,
+  )`correct the file and send it again, then end this row with ${'ack'}`,
   result_given_up: holding(
-    'this result: its receiver does not have it. For a CSV order file, each of its orders has its result in a file of its own',
-  )`repair the receiver and write it again with ${'rewrite'}, or end it with ${'ack'}`,
+    'this result; the orders of a CSV file also have their JSON results',
+  )`repair the receiver and write it again with ${'rewrite'}, or end this row with ${'ack'}`,
   gone_in_shop: holding(
     'nothing: the shop has deleted the order',
-  )`give the bought units by hand if it is paid, then end it with ${'ack'}`,
+  )`give the units by hand if it is paid, then end this row with ${'ack'}`,
   nobody_mailed: holding(
-    'this order: its customer is not told',
-  )`give the codes of its note by hand and complete it in the shop, then end it with ${'ack'}`,
+    'this order: its customer got no mail',
+  )`give the codes of its note by hand, complete it in the shop, then end this row with ${'ack'}`,
   rejected: notBought,
   expired: notBought,
   units_missing: holding(
     'this line: its customer waits for the units',
-  )`enter the units with ${'enter_units'}; or give them to the customer by hand, then end it with ${'ack'}`,
+  )`enter the units with ${'enter_units'}, or give them by hand, then end this row with ${'ack'}`,
   shown_twice: holding(
     'nothing: it was delivered, perhaps to the wrong customer',
-  )`ask the supplier whose it is, replace what is wrong, then end it with ${'ack'}`,
+  )`ask the supplier whose it is, replace the wrong one, then end this row with ${'ack'}`,
   uncounted_cost: holding(
-    'nothing: the amount spent leaves it out',
-  )`compare the answer with the mapping by ${'test'} and correct \`wholesale.wire.answer\`, then end it with ${'ack'}`,
-  line_refused: line`correct the line and send it again, or end it with ${'ack'}`,
+    'nothing; the amount spent leaves it out',
+  )`read the answer with ${'test'}, correct \`wholesale.wire.answer\`, then end this row with ${'ack'}`,
+  line_refused: line`correct the line and send it again, or end this row with ${'ack'}`,
   other_content: holding(
     'nothing: the first content counts',
-  )`compare both contents in ${'show'}, then end it with ${'ack'}`,
-  sku_unknown: line`correct the SKU map, or the SKU in the shop: it is bought by itself then. Or end it with ${'ack'}`,
-  changed_in_shop: line`look at the order in the shop and decide what becomes of it (${'give'} gives a part of it), then end it with ${'ack'}`,
+  )`compare both in ${'show'}, then end this row with ${'ack'}`,
+  sku_unknown: line`correct the SKU map or the SKU in the shop, and it is bought; or end this row with ${'ack'}`,
+  changed_in_shop: line`decide in the shop what becomes of the order (${'give'} gives a part of it), then end this row with ${'ack'}`,
   webhook_off: holding(
-    'nothing: its orders come minutes later, by read-back',
+    'nothing: read-back brings its orders, minutes later',
   )`switch it on in the shop, or give the worker's key the right to write; the row ends by itself`,
   old_sale: holding(
     'nothing, if these orders were delivered before',
-  )`where one still waits for its goods, raise \`lookback_h\` or \`max_age_h\` of the shop, \`reload\`, and read it with ${'reconcile'} \`--since\`; then end it with ${'ack'}`,
+  )`if one was not, raise \`lookback_h\` or \`max_age_h\` of the shop, \`reload\`, and read it with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   other_shop: holding(
     'the orders that name another shop',
-  )`remove the webhook from the copy of the shop. If it is this shop under another address, add the address to \`sites\` of the shop, \`reload\`, and read the orders with ${'reconcile'} \`--since\`; then end it with ${'ack'}`,
+  )`remove the webhook from the copy of the shop; or, if the address is right, add it to \`sites\`, \`reload\`, and read the orders with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   delivery_unusable: holding(
-    'orders of this shop that came in such deliveries',
-  )`do in the shop what the message says, look there for paid orders that are missing here, then end it with ${'ack'}`,
+    'the orders of such deliveries',
+  )`do what the message says, look in the shop for paid orders that are missing here, then end this row with ${'ack'}`,
   skus_lost: holding(
     'the orders with these SKUs',
-  )`put them back into the SKU map: the worker then buys the orders that were flagged meanwhile; or end it with ${'ack'}`,
+  )`put them back into the SKU map, and flagged orders are bought; or end this row with ${'ack'}`,
   signature_refused: holding(
-    'nothing: its orders come minutes later, by read-back',
-  )`copy the secret of its webhooks into the file of \`secrets\` and \`reload\`; the row ends with the next signed webhook`,
+    'nothing: read-back brings its orders, minutes later',
+  )`copy the secret of its webhooks into \`secrets\` and \`reload\`; the row ends with the next signed webhook`,
   other_worker: holding(
     'every purchase for this shop',
-  )`stop the other worker. If it is an old one that runs no more, end the row with ${'ack'}: the worker then buys the held orders`,
-  waits_long: line`the worker tries it again by itself; if nobody wants it any more, end it with ${'cancel'}`,
+  )`stop the other worker, then end this row with ${'ack'}: the held orders are bought`,
+  waits_long: line`the worker tries it again; or end it with ${'cancel'}`,
 } satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;
 

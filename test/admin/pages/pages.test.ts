@@ -299,7 +299,7 @@ describe('the pages', () => {
     const adviceTo = async (token: string) =>
       (await pages.ask('/attention', { headers: (await pages.as(token)).headers })).text;
     const operator = await adviceTo(operatorToken);
-    expect(operator).toContain('end it with &quot;Acknowledge&quot;');
+    expect(operator).toContain('end this row with &quot;Acknowledge&quot;');
     expect(operator).not.toContain('`orders ack`');
     // The pages have no button for it.
     expect(operator).toContain('`orders reorder --remap`');
@@ -309,7 +309,7 @@ describe('the pages', () => {
       (await ask('/attention')).text,
       (await ask('/')).text,
     ]) {
-      expect(text).toContain('end it with `orders ack`');
+      expect(text).toContain('end this row with `orders ack`');
       expect(text).not.toContain('supplier advises');
       expect(text).not.toContain('&quot;Acknowledge&quot;');
     }

@@ -311,7 +311,7 @@ function account(
   };
 }
 
-const ask = /wait for the next try|nothing while the supplier is down/;
+const ask = /wait for the next try|wait if the supplier is down/;
 async function spoiltApi(
   spoil: (api: Awaited<ReturnType<typeof openApi>>) => Promise<void> | void,
 ) {
@@ -401,7 +401,7 @@ const files: SpoiltWorld = {
       'an order that came again with other content',
       'invalid_line',
       ['conflict'],
-      /compare both contents/,
+      /compare both in/,
     ),
   ],
   start: async () => {
@@ -602,11 +602,7 @@ const shop: SpoiltWorld = {
   name: 'a shop',
   faults: [
     storefront('a SKU that the map of a shop lacks', ['unknown_sku'], /correct the SKU map/),
-    storefront(
-      'a refund of something that was bought',
-      ['refund'],
-      /look at the order in the shop/,
-    ),
+    storefront('a refund of something that was bought', ['refund'], /decide in the shop/),
     storefront('an order that was paid long ago', ['old_sale|before'], /lookback_h/),
     {
       ...storefront(

@@ -289,7 +289,7 @@ describe('alerts', () => {
       ].join('\n'),
     );
     expect(text).toContain(
-      'To do: correct the line and send it again, or end it with `orders ack`',
+      'To do: correct the line and send it again, or end this row with `orders ack`',
     );
     expect(text).toContain('https://orders.example.com/attention?kind=invalid_line');
     expect(text).toContain('&lt;!channel&gt;');

@@ -73,7 +73,7 @@ describe('the attention list', () => {
         scope: 'variant:card',
         holdsUp: 'orders of this product',
         whatToDo:
-          'ask the supplier, or correct `wholesale.wire`: `orders show` has the answers; then `queue resume`',
+          'read the answers in `orders show`, ask the supplier or correct `wholesale.wire`, then `queue resume`',
         canAcknowledge: false,
       },
     ]);

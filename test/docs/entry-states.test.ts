@@ -16,7 +16,8 @@ const meanings = new Map(
 
 const rows = entryStates.map((from) => {
   const next = entryStates.filter((to) => canTransition(from, to)).map((to) => `\`${to}\``);
-  return `| \`${from}\` | ${meanings.get(from)} | ${next.join(', ')} |`;
+  const becomes = next.length === 0 ? '' : `. May become ${next.join(', ')}`;
+  return `- \`${from}\`: ${meanings.get(from)}${becomes}`;
 });
 
 it('every state has a meaning', () => {
@@ -26,10 +27,8 @@ it('every state has a meaning', () => {
 it('the page of the states shows the transitions that the store allows', () => {
   const text = `# States of an entry
 
-${madeFrom(source)} The store asserts this table on every write. An entry begins as \`pending\`.
+${madeFrom(source)} The store asserts this list on every write. An entry begins as \`pending\`.
 
-| state | means | may become |
-|---|---|---|
 ${rows.join('\n')}
 `;
   expect(pageText('entry-states.md', text)).toBe(text);

@@ -33,10 +33,10 @@ ${madeFrom('src/admin/metrics/')} The worker answers \`GET /metrics\` at \`admin
 
 ${rows.join('\n')}
 
-- Also the usual metrics of Node (\`process_*\`, \`nodejs_*\`), from the first scrape on. Counters begin with zero at each start.
-- No reference, order id, product, code or key value is shown. A label has only values that the program or the configuration knows, else \`other\`.
-- \`outcome\` is an [outcome](outcomes.md), \`code\` a code of the specification.
-- \`deploy/prometheus/\` has alert rules ([runbook](../runbook.md)) and a scrape example, \`deploy/grafana/\` a dashboard.
+Node's usual metrics (\`process_*\`, \`nodejs_*\`) follow from the first scrape on. Counters begin with zero at each start. No reference, order id, product,
+code or key value is shown; unknown label values are \`other\`. \`outcome\` is an [outcome](outcomes.md), \`code\` a code of the specification.
+
+\`deploy/prometheus/\` has alert rules ([runbook](../runbook.md)) and a scrape example, \`deploy/grafana/\` a dashboard.
 `;
   expect(pageText('metrics.md', page)).toBe(page);
 });

@@ -11,8 +11,8 @@ import { delaysOf } from '../../src/buying/breakers/pauses.ts';
 import { madeFrom, pageText } from './generated-page.ts';
 
 const clearedBy: Record<ClearedBy, string> = {
-  accepted: 'an order of the scope that the API accepts',
-  verdict: 'any other verdict of the API about an order of the scope',
+  accepted: 'an accepted order',
+  verdict: 'another verdict about an order',
   answer: 'any answer of the API itself',
 };
 const endsBy = { probe: 'a probe', trial: 'a trial order' };
@@ -27,25 +27,25 @@ const delays = ({ firstMs, maxMs }: { firstMs: number; maxMs: number }): string 
     : `after ${duration(firstMs)}, doubling up to ${duration(maxMs)}`;
 
 function entries(count: number): string {
-  return count === 1 ? '1 entry' : `${count} different entries in a row`;
+  return count === 1 ? '1 entry' : `${count} entries in a row`;
 }
 
 /** The evidence of reasons that no outcome alone gives. */
 const otherEvidence: Partial<Record<EvidenceReason, string>> = {
-  unread_fields: 'accepted orders whose units have fields that the mapping does not read',
-  product_denied: 'a second 401 or 403 for it, after another product was accepted since the first',
+  unread_fields: 'orders with fields of units that the mapping does not read',
+  product_denied: 'a second 401 or 403, with another product accepted in between',
 };
 
 function evidenceOf(reason: EvidenceReason): string {
   const names = evidenceRules[reason].rows.map((row) => `\`${row}\``).join(', ');
   if (names !== '') return names;
-  return otherEvidence[reason] ?? 'lookups prove that the order did not arrive';
+  return otherEvidence[reason] ?? 'lookups prove that an order did not arrive';
 }
 
 function evidenceRow(reason: EvidenceReason): string {
   const rule = evidenceRules[reason];
   const family =
-    rule.familyEntries === null ? '' : `; the family after ${rule.familyEntries} of two products`;
+    rule.familyEntries === null ? '' : `; family, after ${rule.familyEntries} of two products`;
   const cells = [
     `\`${reason}\``,
     evidenceOf(reason),
@@ -65,31 +65,29 @@ function denied(row: OutcomeRow): PauseKind | null {
 
 const denialRow = (row: OutcomeRow): string[] => {
   const scope = denied(row);
-  return scope === null
-    ? []
-    : [`| \`${row}\` | ${scope}, at once | a probe ${delays(delaysOf(row))} |`];
+  return scope === null ? [] : [`| \`${row}\` | ${scope} | a probe ${delays(delaysOf(row))} |`];
 };
 
 const render = (): string => `# What pauses a scope
 
 ${madeFrom('src/buying/breakers/evidence.ts')} [How sending is decided](../how-sending-is-decided.md) explains the words.
 
-| reason | evidence: calls that end as | scope that is paused | the run is over after | the pause ends by |
+| reason | evidence: calls that end as | scope | cleared by | ends by |
 |---|---|---|---|---|
 ${evidenceReasons.map(evidenceRow).join('\n')}
 
-The API denies:
+Denials of the API pause at once:
 
-| reason | scope that is paused | the pause ends by |
+| reason | scope | ends by |
 |---|---|---|
 ${outcomeRows.flatMap(denialRow).join('\n')}
 
 | further reason | scope | ends |
 |---|---|---|
-| \`connector_unproven\` | a family | by its first delivered order, or \`queue resume family:<family>\`; until then two orders are open, those in review included |
-| \`key_of_other_account\` | a key that was never used and does not know an order that another one bought; it only looks up what was sent with it | by another value, by itself when it knows the order, or \`queue resume key:<name>\`, from when on its account counts |
-| \`older_copy\` | the account | by itself, see [Restore](../operating.md#restore) |
-| \`manual\` | any | an operator resumes it |
+| \`connector_unproven\` | a family | by its first delivered order, or \`queue resume\`; until then two orders are open |
+| \`key_of_other_account\` | a new key that does not know an order of another one; it only looks up its own orders | by another value, when it knows the order, or by \`queue resume\`: then its account counts |
+| \`older_copy\` | the account | by itself: [Restore](../operating.md#restore) |
+| \`manual\` | any | by \`queue resume\` |
 `;
 
 it('the page of pauses shows the rules that the worker runs on', () => {

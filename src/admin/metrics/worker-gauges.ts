@@ -75,10 +75,8 @@ const families: readonly Family[] = [
   {
     name: 'entries',
     metrics: {
-      outbox_entries: ['Entries of the outbox, by state.', 'state'],
-      outbox_oldest_open_seconds: [
-        'How long the oldest entry that is still open has waited; 0: none is open.',
-      ],
+      outbox_entries: ['Entries, by state.', 'state'],
+      outbox_oldest_open_seconds: ['How long the oldest open entry has waited; 0: none is open.'],
     },
     read: ({ store: { read }, clock }) => {
       const counts = read.counts();
@@ -106,11 +104,8 @@ const families: readonly Family[] = [
   {
     name: 'spending',
     metrics: {
-      spent_today: [
-        'What the API charged since 00:00 UTC, in the unit of the currency.',
-        'currency',
-      ],
-      refunded_today: ['The cost of orders that ended as refunded since 00:00 UTC.', 'currency'],
+      spent_today: ['What the API charged since 00:00 UTC.', 'currency'],
+      refunded_today: ['The cost of orders that were refunded since 00:00 UTC.', 'currency'],
     },
     read: ({ store: { read }, clock }) => {
       const fromMs = clock.wallMs();
@@ -127,7 +122,7 @@ const families: readonly Family[] = [
     name: 'pauses',
     metrics: {
       paused_scopes: ['Paused scopes, by kind.', 'kind'],
-      submission_paused: ['Paused scopes, by the reason of the pause.', 'reason'],
+      submission_paused: ['Paused scopes, by reason.', 'reason'],
     },
     read: ({ store: { read } }) => {
       const pauses = read.openPauses();
@@ -146,10 +141,10 @@ const families: readonly Family[] = [
   {
     name: 'budget',
     metrics: {
-      rate_limit_used: ['Slots of the budget that are held.', 'key', 'limit'],
-      rate_limit_capacity: ['Slots that the budget has.', 'key', 'limit'],
+      rate_limit_used: ['Held slots of the budget.', 'key', 'limit'],
+      rate_limit_capacity: ['Slots of the budget.', 'key', 'limit'],
       rate_limit_wait_seconds: [
-        'How long until the next slot is free; +Inf: after a call in flight.',
+        'Time until the next slot is free; +Inf: after a call in flight.',
         'key',
         'limit',
       ],
@@ -177,7 +172,7 @@ const families: readonly Family[] = [
         `Results that wait for a sink; ${mostCounted} of each are counted at most.`,
         'sink',
       ],
-      sink_paused: ['1: this sink fails, so one result at a time is tried.', 'sink'],
+      sink_paused: ['1: this sink fails, and one result at a time is tried.', 'sink'],
     },
     read: ({ store: { read }, sinks }) => {
       const names = sinks();
@@ -195,7 +190,7 @@ const families: readonly Family[] = [
       db_size_bytes: ['Size of the database file.'],
       db_wal_size_bytes: ['Size of its write-ahead log.'],
       disk_free_bytes: ['Free space on the disk of the outbox.'],
-      disk_min_free_bytes: ['With less free space, no new orders are taken in.'],
+      disk_min_free_bytes: ['With less free space, no new orders are accepted.'],
     },
     read: async ({ store, config }) => {
       const { databaseBytes, walBytes } = await store.fileSizes();
@@ -221,7 +216,7 @@ const families: readonly Family[] = [
     name: 'clock',
     metrics: {
       clock_ahead_seconds: [
-        'How far the clock of this machine is ahead of that of the API; NaN: not known.',
+        'How far the clock of this machine is ahead of that of the API; NaN: unknown.',
       ],
     },
     read: ({ apiClock }) => [
@@ -231,9 +226,7 @@ const families: readonly Family[] = [
   {
     name: 'config',
     metrics: {
-      config_last_reload_successful: [
-        '0: the last reload was refused, and the configuration before is in use.',
-      ],
+      config_last_reload_successful: ['0: the last reload was refused.'],
       config_last_reload_success_timestamp_seconds: ['When the configuration in use was read.'],
     },
     read: ({ reloader }) => {
@@ -249,7 +242,7 @@ const families: readonly Family[] = [
     name: 'refusals',
     metrics: {
       refused_callers_total: [
-        'Connections and bodies that were refused because of a limit, and deliveries to shops that were, by listener and reason.',
+        'Connections, bodies and webhooks that were refused because of a limit, by reason.',
         'listener',
         'reason',
       ],
@@ -268,9 +261,9 @@ const families: readonly Family[] = [
   {
     name: 'backup',
     metrics: {
-      last_backup_timestamp_seconds: ['When the newest backup was made; 0: there is none.'],
-      upkeep_last_success_timestamp_seconds: ['When this task was done last; 0: never.', 'task'],
-      upkeep_failed: ['1: the last try of this task failed, or found damage.', 'task'],
+      last_backup_timestamp_seconds: ['When the newest backup was made; 0: none.'],
+      upkeep_last_success_timestamp_seconds: ['When this task was last done; 0: never.', 'task'],
+      upkeep_failed: ['1: the last try of this task failed or found damage.', 'task'],
     },
     read: ({ config, upkeep: { results } }) => {
       return [
@@ -297,7 +290,7 @@ const countOf = (texts: readonly string[], text: string): number =>
 export function workerGauges(registry: Registry, sources: GaugeSources): () => Promise<void> {
   const failed = new Gauge({
     name: 'order_sync_metrics_reading_failed',
-    help: '1: these values could not be read, and are missing or NaN.',
+    help: '1: these values could not be read.',
     labelNames: ['reading'],
     registers: [registry],
   });

@@ -101,22 +101,19 @@ const deliveryEnds = ['delivered', 'failed', 'given_up'] as const;
 const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60];
 
 const counters = {
-  lines_accepted: ['Order lines that were accepted for the first time, by source.', 'source'],
-  orders_read_back: [
-    'Orders with lines to buy that read-back brought and no webhook, by source.',
-    'source',
-  ],
-  order_files: ['Order files that were read to their end, by outcome.', 'outcome'],
+  lines_accepted: ['New order lines, by source.', 'source'],
+  orders_read_back: ['Orders to buy that read-back brought and no webhook, by source.', 'source'],
+  order_files: ['Order files that were read, by outcome.', 'outcome'],
   attempts: [
-    'Calls to the API that were made for an entry, by outcome and by the code of the API.',
+    'Calls to the API for entries, by outcome and code of the API.',
     'operation',
     'purpose',
     'outcome',
     'code',
   ],
-  entries_settled: ['Entries that a call to the API brought to a final state.', 'family', 'state'],
+  entries_settled: ['Entries that a call brought to a final state.', 'family', 'state'],
   results_written: [
-    'Deliveries of results, by sink and outcome; a delivery that failed is tried again.',
+    'Deliveries of results, by sink and outcome; failed ones are tried again.',
     'sink',
     'outcome',
   ],
@@ -143,7 +140,7 @@ class EventMetrics {
     );
     this.#durations = new Histogram({
       name: 'order_sync_attempt_duration_seconds',
-      help: 'How long calls to the API took, from their start to their end.',
+      help: 'How long calls to the API took.',
       labelNames: ['operation', 'purpose'],
       buckets: durationBuckets,
       registers,

@@ -5,18 +5,18 @@
  * docs/reference/entry-states.md is generated from this file.
  */
 export const entryStates = [
-  'pending', // on disk, never sent; or surely never sent, because the connection failed before a byte left
-  'sending', // its attempt is open; recorded before the socket is used
-  'waiting', // answered or surely not processed, and nothing was charged; due again later
-  'unknown', // perhaps processed, by this outbox or by one that was lost; looked up, or sent again under the same reference
-  'placed', // accepted, but units are missing; looked up until a deadline
+  'pending', // on disk and never sent; no byte of it left
+  'sending', // a call is open; it was recorded before the socket was used
+  'waiting', // nothing was charged; due again later
+  'unknown', // perhaps processed, also by a lost outbox; looked up, or sent again under the same reference
+  'placed', // accepted, and units are missing; looked up until a deadline
   'fulfilled', // final: all units are there, or the cancel is confirmed
-  'refunded', // final, and a success of the API: the money is back (Spec 7)
-  'rejected', // final: a definite rejection, with its code and message; with two balances, until the first has a turn again
-  'expired', // final: its deadline passed before it was sent, or before a call that surely did not arrive could be repeated
-  'cancelled', // final: cancelled by an operator or the shop while nothing was charged
-  'needs_review', // an operator must decide, with the evidence and the actions that are allowed
-  'held', // kept from being sent by an operator, or by the state of the shop's order; goes back to where it was
+  'refunded', // final: the money is back (Spec 7)
+  'rejected', // final: the API rejected it; with two balances, until the first has its turn again
+  'expired', // final: its deadline passed, and it was certainly not bought
+  'cancelled', // final: an operator or the shop cancelled it; nothing was charged
+  'needs_review', // an operator must decide
+  'held', // an operator or the state of the shop's order keeps it from being sent; goes back to its state before
 ] as const;
 export type EntryState = (typeof entryStates)[number];
 

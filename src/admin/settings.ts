@@ -18,12 +18,10 @@ export const usualAdminAddress = '127.0.0.1:9090';
 export const adminSection = section('The admin server.', {
   listen: listenAddress
     .prefault(usualAdminAddress)
-    .describe(
-      'Where the worker answers health checks, shows its pages and takes commands. Port 0: any free port.',
-    ),
+    .describe('Where the worker answers health checks, shows its pages and takes commands.'),
   tokens: listOf(
     100,
-    'Who may sign in to the pages, see docs/pages.md. To replace a token, list both under one name. Empty: no pages; with the sandbox, pages that cannot decide.',
+    'Who may sign in to the pages, see docs/pages.md. Empty: no pages; with the sandbox, pages that cannot decide.',
     {
       name: keyName.describe('Who signs in with this token, as the audit log names them.'),
       role: role.describe('`viewer` reads the pages, `operator` also decides.'),

@@ -21,11 +21,9 @@ const callbacks = listOf(
   'Endpoints to which signed results are posted. See docs/callback.md.',
   {
     name: keyName.describe('The name in logs and deliveries: `callback:<name>`.'),
-    url: httpUrl.describe(
-      'Where results are posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
-    ),
+    url: httpUrl.describe('Where results are posted.'),
     secrets: secretsOf(1, 5, '`whsec_` and base64 of 24 to 64 bytes.').describe(
-      'The secrets that sign each post. To replace one, list both.',
+      'The secrets that sign each post.',
     ),
     sources: orNull(someSources).describe('The sources whose results are posted. Unset: all.'),
     events: orNull(z.array(z.enum(resultEventTypes)).min(1).max(resultEventTypes.length)).describe(
@@ -66,7 +64,7 @@ export type CallbackSettings = Omit<z.output<typeof callbacks>[number], 'allowHt
 export const alertsSection = listOf(10, 'Endpoints for alerts. See docs/alerts.md.', {
   name: keyName.describe('The name in logs and health: `alert:<name>`.'),
   url: secretText('required').describe(
-    'Where alerts are posted. A secret, because its holder can post to Slack. It must be https, except on this machine and for a sandbox.',
+    'Where alerts are posted. A secret, because its holder can post to Slack.',
   ),
   format: z
     .enum(['json', 'slack'])

@@ -18,9 +18,7 @@ export const wholesaleSection = keysOf({
     .describe('`sandbox` allows http and secrets in this file, and marks every result.'),
   base_url: httpUrl
     .transform((url) => url.replace(/(?<!\/)\/+$/, ''))
-    .describe(
-      'The address of the Wholesale Ordering API. It must be https, except on this machine and for a sandbox.',
-    ),
+    .describe('The address of the Wholesale Ordering API.'),
   shop_url: httpUrl
     .optional()
     .describe("The supplier's web shop, for messages about products that are only sold there."),

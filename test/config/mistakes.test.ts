@@ -63,7 +63,7 @@ log: { level: loud }
     expect(mistakesOf('wholesale: {}')).toEqual([
       'c.yaml has 3 mistakes:',
       'c.yaml:1:1 instance is required: the name of this installation. It is part of every reference: never change it.',
-      'c.yaml:1:1 wholesale.base_url is required: the address of the Wholesale Ordering API. It must be https, except on this machine and for a sandbox.',
+      'c.yaml:1:1 wholesale.base_url is required: the address of the Wholesale Ordering API.',
       'c.yaml:1:1 wholesale.keys is required: one to five API keys of one account. Each key has its own budget.',
     ]);
   });

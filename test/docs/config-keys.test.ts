@@ -80,7 +80,8 @@ function renderKeys(): string {
 
 const render = (): string => `# Every config key
 
-${madeFrom('src/config/schema.ts')} Text, unless the values are named. \`<shop>\` is ${platformNames.map((name) => `\`${name}\``).join(' or ')}. ↻: a reload changes it.
+${madeFrom('src/config/schema.ts')} A value is a text, unless others are named. \`<shop>\` is ${platformNames.map((name) => `\`${name}\``).join(' or ')}. ↻: a reload changes it.
+Addresses are https, except on this machine and for a sandbox. To replace a token or a secret, list the old and the new one, tokens under one name.
 
 ${renderKeys()}
 `;

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { projectRoot } from './shell-commands.ts';
 
 /** What a page of `docs/reference` is made of, and how it is made anew. */
-export const madeFrom = (source: string): string =>
-  `Generated from \`${source}\` by \`UPDATE_DOCS=1 npx vitest run test/docs\`.`;
+export const madeFrom = (source: string): string => `Generated from \`${source}\`.`;
 
 /** The text of a page of `docs/reference`; UPDATE_DOCS=1 writes the generated one before. */
 export function pageText(name: string, generated: string): string {

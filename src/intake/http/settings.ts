@@ -43,45 +43,37 @@ export const defaultWebhookLimits = {
 /** The source of signed orders when neither they nor their secret have one. */
 export const usualSource = 'webhook';
 
-const tokens = listOf(
-  100,
-  'Bearer tokens, one for each caller. To replace one, list both under one name.',
-  {
-    name: keyName.describe('The name in logs and the audit log.'),
-    ...tokenValue,
-    scopes: z
-      .array(z.enum(tokenScopes))
-      .min(1)
-      .default(['post', 'read', 'cancel'])
-      .describe(
-        'What it may do: `post` orders, `read` them with codes, `cancel` unsent ones, and only if named, `cancel_esim` (with `post`) for eSIMs of its sources.',
-      ),
-    sources: someSources
-      .optional()
-      .describe(
-        'Its sources; the first is the default. Unset: the source with the name of the token.',
-      ),
-    currency: orNull(currencySchema).describe(
-      'The balance for orders that name none. Unset: each must name one.',
+const tokens = listOf(100, 'Bearer tokens, one for each caller.', {
+  name: keyName.describe('The name in logs and the audit log.'),
+  ...tokenValue,
+  scopes: z
+    .array(z.enum(tokenScopes))
+    .min(1)
+    .default(['post', 'read', 'cancel'])
+    .describe(
+      'What it may do: `post` orders, `read` them with codes, `cancel` unsent ones, and only if named, `cancel_esim` (with `post`) for eSIMs of its sources.',
     ),
-  },
-)
+  sources: someSources
+    .optional()
+    .describe(
+      'Its sources; the first is the default. Unset: the source with the name of the token.',
+    ),
+  currency: orNull(currencySchema).describe(
+    'The balance for orders that name none. Unset: each must name one.',
+  ),
+})
   .transform((listed) =>
     rotated(listed).map((token) => ({ ...token, sources: token.sources ?? [token.name] })),
   )
   .meta(live);
 
-const standardWebhooks = listOf(
-  100,
-  'Secrets of the Standard Webhooks scheme. To replace one, list both.',
-  {
-    name: keyName.describe('The name in logs.'),
-    secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
-    source: orNull(sourceSchema).describe(
-      'The only source it may post for. Unset: any; orders that name none belong to `webhook`.',
-    ),
-  },
-).meta(live);
+const standardWebhooks = listOf(100, 'Secrets of the Standard Webhooks scheme.', {
+  name: keyName.describe('The name in logs.'),
+  secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
+  source: orNull(sourceSchema).describe(
+    'The only source it may post for. Unset: any; orders that name none belong to `webhook`.',
+  ),
+}).meta(live);
 
 const limits = section('Limits on requests.', {
   requests_per_minute: count(1, 1_000_000)
@@ -97,9 +89,7 @@ const limits = section('Limits on requests.', {
 
 /** Without the lists of shops, which `config` adds. */
 export const webhookKeys = {
-  listen: listenAddress.describe(
-    'Where the worker receives orders, for example `127.0.0.1:8080`. Port 0: any free port.',
-  ),
+  listen: listenAddress.describe('Where the worker receives orders, for example `127.0.0.1:8080`.'),
   tokens,
   standard_webhooks: standardWebhooks,
   limits,

@@ -23,7 +23,7 @@ export const shopKeys = {
       'The source of its orders. Default: the name of the shop. It can never change, or orders would be bought again.',
     ),
   secrets: secretsOf(1, 10, 'At least 16 characters.').describe(
-    'The secrets that sign its webhooks. To replace one, list both.',
+    'The secrets that sign its webhooks.',
   ),
   sku_map: pathText.describe('The SKU map (YAML or CSV).'),
   currency: currencySchema
@@ -66,9 +66,7 @@ export const shopKeys = {
 export const restKeys = {
   url: httpUrl
     .transform((url) => url.replace(/\/+$/, ''))
-    .describe(
-      'The address of the shop, for example `https://shop.example.com`. It must be https, except on this machine.',
-    ),
+    .describe('The address of the shop, for example `https://shop.example.com`.'),
   schedule: z
     .string()
     .max(100)

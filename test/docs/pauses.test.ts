@@ -46,14 +46,8 @@ function evidenceRow(reason: EvidenceReason): string {
   const rule = evidenceRules[reason];
   const family =
     rule.familyEntries === null ? '' : `; family, after ${rule.familyEntries} of two products`;
-  const cells = [
-    `\`${reason}\``,
-    evidenceOf(reason),
-    `${rule.scope}, after ${entries(rule.entries)}${family}`,
-    clearedBy[rule.clearedBy],
-    `${endsBy[rule.endsBy]} ${delays(rule)}`,
-  ];
-  return `| ${cells.join(' | ')} |`;
+  const scope = `${rule.scope}, after ${entries(rule.entries)}${family}`;
+  return `- \`${reason}\` (${scope}): ${evidenceOf(reason)}. Cleared by ${clearedBy[rule.clearedBy]}; ends by ${endsBy[rule.endsBy]} ${delays(rule)}`;
 }
 
 /** The scope that an outcome denies at once; null for one that denies none. */
@@ -65,29 +59,30 @@ function denied(row: OutcomeRow): PauseKind | null {
 
 const denialRow = (row: OutcomeRow): string[] => {
   const scope = denied(row);
-  return scope === null ? [] : [`| \`${row}\` | ${scope} | a probe ${delays(delaysOf(row))} |`];
+  return scope === null
+    ? []
+    : [`- \`${row}\` (${scope}): ends by a probe ${delays(delaysOf(row))}`];
 };
 
 const render = (): string => `# What pauses a scope
 
 ${madeFrom('src/buying/breakers/evidence.ts')} [How sending is decided](../how-sending-is-decided.md) explains the words.
 
-| reason | evidence: calls that end as | scope | cleared by | ends by |
-|---|---|---|---|---|
+Calls that end in these ways pause a scope. Something that clears the evidence starts the count anew.
+
 ${evidenceReasons.map(evidenceRow).join('\n')}
 
 Denials of the API pause at once:
 
-| reason | scope | ends by |
-|---|---|---|
 ${outcomeRows.flatMap(denialRow).join('\n')}
 
-| further reason | scope | ends |
-|---|---|---|
-| \`connector_unproven\` | a family | by its first delivered order, or \`queue resume\`; until then two orders are open |
-| \`key_of_other_account\` | a new key that does not know an order of another one; it only looks up its own orders | by another value, when it knows the order, or by \`queue resume\`: then its account counts |
-| \`older_copy\` | the account | by itself: [Restore](../operating.md#restore) |
-| \`manual\` | any | by \`queue resume\` |
+Further reasons:
+
+- \`connector_unproven\` (family): until its first delivered order or \`queue resume\`, two orders are open
+- \`key_of_other_account\` (key): a new key does not know an order of another one. It only looks up its own orders, until its value changes, it knows the order, or \`queue resume\`
+  makes its account count
+- \`older_copy\` (account): ends by itself, see [Restore](../operating.md#restore)
+- \`manual\` (any scope): ends by \`queue resume\`
 `;
 
 it('the page of pauses shows the rules that the worker runs on', () => {

@@ -48,6 +48,6 @@ describe('docs/cli.md', () => {
   });
 
   it('has every exit code', () => {
-    expect(named('Exit codes', /^\| (\d+) \|/gm).map(Number)).toEqual(Object.values(exitCodes));
+    expect(named('Exit codes', /^- (\d+): /gm).map(Number)).toEqual(Object.values(exitCodes));
   });
 });

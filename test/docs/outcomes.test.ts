@@ -90,19 +90,17 @@ const render = (): string => `# Outcomes
 
 ${madeFrom('src/buying/decision/decision-table.ts')} [How sending is decided](../how-sending-is-decided.md) explains the words.
 
-| verdict | what follows |
-|---|---|
-| settle | the entry is fulfilled, refunded or placed, by its units |
-| reject | the entry is rejected; above the per-order limit it is split, if its order allows that |
-| wait | nothing was charged; it is tried again later |
-| again | certainly not processed; it is sent again, and the attempt does not count |
-| unknown | perhaps processed; it is looked up, then sent again under the same reference |
-| resolve | an earlier attempt may have caused this answer, or it is about another order; only a lookup after the in-flight window settles it |
-| unexplained | the code does not fit this call; an operator decides |
-| review | an operator decides |
+- settle: the entry is fulfilled, refunded or placed, by its units
+- reject: the entry is rejected; above the per-order limit it is split, if its order allows that
+- wait: nothing was charged; it is tried again later
+- again: certainly not processed; it is sent again, and the attempt does not count
+- unknown: perhaps processed; it is looked up, then sent again under the same reference
+- resolve: an earlier attempt may have caused this answer, or it is about another order; only a lookup after the in-flight window settles it
+- unexplained: the code does not fit this call; an operator decides
+- review: an operator decides
 
-Before the stroke: the outcome of every earlier attempt is known. After it: one may have been processed. \`confirmed\`: a lookup comes first, 5 s
-later, because a proxy may have sent the call twice, and this may be the answer to the second copy. In brackets: the delays, if not \`standard\`.
+Of two verdicts (\`reject / resolve\`) the second applies if an earlier attempt may have been processed. \`confirmed\`: a lookup comes first, 5 s later, because a
+proxy may have sent the call twice, and this may be the answer to the second copy. In brackets: the delays, if not \`standard\`.
 
 ${outcomeTexts().join('\n')}
 
@@ -112,19 +110,19 @@ ${delayTexts().join('\n')}
 
 ## When a lookup finds nothing
 
-| an entry with an unknown outcome | after one absence | after enough absences to prove it |
-|---|---|---|
-| nothing rejected, one attempt | sent again | |
-| nothing rejected, two attempts or a paused scope | looked up again | waits, then sent again |
-| a rejection that is not believed yet | looked up again | rejected |
-| an answer about another order | looked up again | review |
-| after \`not_after\` | looked up again | \`expired\` |
-| a cancel (its eSIM's order is looked up) | looked up again | review |
-| accepted (\`placed\`) | looked up again | review |
-| past the reference expiry | review | |
-| after a loss: what took its place | looked up again | looked up itself |
-| after a loss: \`split\` or \`partial\`, several units | looked up again | review |
-| after a loss: a cancel | sent | |
+What happens to an entry with an unknown outcome after one absence, then after enough absences to prove it:
+
+- nothing rejected, one attempt: sent again
+- nothing rejected, two attempts or a paused scope: looked up again, then waits, then sent again
+- a rejection that is not believed yet: looked up again, then rejected
+- an answer about another order: looked up again, then review
+- after \`not_after\`: looked up again, then \`expired\`
+- a cancel (its eSIM's order is looked up): looked up again, then review
+- accepted (\`placed\`): looked up again, then review
+- past the reference expiry: review
+- after a loss, the entry that took its place: looked up again, then the entry itself is looked up
+- after a loss, several units with \`split\` or \`partial\`: looked up again, then review
+- after a loss, a cancel: sent
 
 An entry also needs review if no lookup has ever found an order and it is rejected or overdue; if it got goods of another order; if a cancel is overdue or
 refused for good; and if no lookup is possible after \`not_after\` or the reference expiry.

@@ -106,7 +106,7 @@ export const attentionReasons = {
     'nothing: the first content counts',
   )`compare both in ${'show'}, then end this row with ${'ack'}`,
   sku_unknown: line`correct the SKU map or the SKU in the shop, and it is bought; or end this row with ${'ack'}`,
-  changed_in_shop: line`decide in the shop what becomes of the order (${'give'} gives a part of it), then end this row with ${'ack'}`,
+  changed_in_shop: line`look at the order in the shop and decide what becomes of it (${'give'} gives a part of it), then end this row with ${'ack'}`,
   webhook_off: holding(
     'nothing: read-back brings its orders, minutes later',
   )`switch it on in the shop, or give the worker's key the right to write; the row ends by itself`,
@@ -124,7 +124,7 @@ export const attentionReasons = {
   )`put them back into the SKU map, and flagged orders are bought; or end this row with ${'ack'}`,
   signature_refused: holding(
     'nothing: read-back brings its orders, minutes later',
-  )`copy the secret of its webhooks into \`secrets\` and \`reload\`; the row ends with the next signed webhook`,
+  )`copy the secret of its webhooks into the file of \`secrets\` and \`reload\`; the row ends with the next signed webhook`,
   other_worker: holding(
     'every purchase for this shop',
   )`stop the other worker, then end this row with ${'ack'}: the held orders are bought`,

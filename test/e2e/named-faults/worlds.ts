@@ -602,7 +602,11 @@ const shop: SpoiltWorld = {
   name: 'a shop',
   faults: [
     storefront('a SKU that the map of a shop lacks', ['unknown_sku'], /correct the SKU map/),
-    storefront('a refund of something that was bought', ['refund'], /decide in the shop/),
+    storefront(
+      'a refund of something that was bought',
+      ['refund'],
+      /look at the order in the shop/,
+    ),
     storefront('an order that was paid long ago', ['old_sale|before'], /lookback_h/),
     {
       ...storefront(

@@ -45,7 +45,7 @@ const writeBack = keysOf({
 const section = keysOf({
   ...shopKeys,
   rest: orNull(rest).describe(
-    'Reads the shop through the Admin API, so no order is lost with a webhook.',
+    'Reads the shop through the Admin API, so a lost webhook loses no order.',
   ),
   write_back: orNull(writeBack).describe(
     'Writes results into the orders of the shop. Needs `rest`, with scopes to write.',

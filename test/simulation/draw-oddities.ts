@@ -132,6 +132,8 @@ export function withOddities(random: SeededRandom, plan: RunPlan): RunPlan {
     random.chance(0.5) ? withOddity(random, order) : [order],
   );
   const lostSku = drawLostSku(random, shopOrders, plan.faultsOffMs);
-  const clocks = shopOrders.map((order) => withClock(random, order));
+  // Beside a clock of the worker that is set, nobody could tell which of both is right.
+  const isSteady = plan.wallJumps.length === 0;
+  const clocks = shopOrders.map((order) => (isSteady ? withClock(random, order) : order));
   return withEarlyCancels(random, { ...plan, intake: { ...intake, shopOrders: clocks, lostSku } });
 }

@@ -12,7 +12,6 @@ import type { OutboxReader } from '../store/read/outbox-reader.ts';
 
 type BulkCommand = Extract<OperatorCommand, { action: 'bulk' }>;
 
-/** The entries that a run would change. */
 export interface BulkPreview {
   readonly found: readonly FoundEntries[];
   /** How many entries fit, at most as many as are counted of each state. */

@@ -17,7 +17,6 @@ import type { ReloadReport } from '../config/reload-plan.ts';
 import { controlPath, reloadPath, versionHeader } from './control-protocol.ts';
 
 interface ControlOptions {
-  /** The token in the worker's run file. */
   readonly token: string;
   /** The configured host of the listener; loopback names are always accepted. */
   readonly host: string;
@@ -123,7 +122,6 @@ async function answer(
   }
 }
 
-/** Why a request is not accepted; null when it is. */
 function whyForbidden(
   context: Context<{ Bindings: HttpBindings }>,
   options: ControlOptions,

@@ -10,10 +10,8 @@ import { keptAnswer } from './kept-answer.ts';
 const keptForMs = 1000;
 /** So many rows of the attention list are counted: the worker does nothing else meanwhile. */
 const mostCounted = 10_000;
-/** So many pauses are shown; the rest is counted. */
 const shownPauses = 50;
 
-/** The parts that are checked. */
 interface CheckedParts {
   readonly store: ReadOnlyStore & { readonly sealing: Pick<Store['sealing'], 'sealsWith'> };
   readonly disk: { hasSpace(): Promise<boolean> };

@@ -51,7 +51,6 @@ interface HealthServerOptions {
   /** True once the worker is stopping: not ready any more, still alive. */
   readonly draining: () => boolean;
   readonly clock: Clock;
-  /** Refused callers are counted there. */
   readonly logger: Logger;
   /**
    * Adds further routes on the same address. They say which connection is of somebody who proved

@@ -12,7 +12,6 @@ import { sealAgain } from './seal-again.ts';
  */
 const sealedByCommand = 2000;
 
-/** The settings that commands depend on. */
 export interface CommandSettings {
   readonly keyNames: readonly string[];
   readonly referenceExpiryMs: number;

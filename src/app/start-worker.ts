@@ -152,7 +152,6 @@ interface OpenOutbox {
   readonly disk: DiskGuard;
 }
 
-/** Opens the outbox as its only writer, and watches its files. */
 async function startOutbox(
   deps: PartDeps,
   life: Life,

@@ -77,7 +77,6 @@ export interface WorkerParts {
   readonly dispatcher: Dispatcher;
   readonly results: BuiltResults;
   readonly folders: readonly FolderIntake[];
-  /** Null: it is not configured. */
   readonly webhook: WebhookIntake | null;
   readonly storefronts: CurrentStorefronts;
   readonly readBack: ReadBack;

@@ -213,7 +213,6 @@ function flagOther(outbox: Outbox, { other, what }: Shared, row: EntryRow, nowMs
   markShownTwice(database).run({ id: other.id, shared, nowMs });
 }
 
-/** The outcome of a call. */
 interface SettledCall {
   readonly settlement: Settlement;
   /** Which number or unit of its answer another entry has; null: none. */
@@ -224,7 +223,6 @@ interface SettledCall {
   readonly isSent: boolean;
 }
 
-/** Records what a call led to. */
 export function settleEntry(
   outbox: Outbox,
   row: EntryRow,

@@ -59,7 +59,6 @@ export interface AttemptEnd {
   readonly outcome: Outcome['row'];
   readonly code: string | null;
   readonly durationMs: number;
-  /** The state that its entry got. */
   readonly state: EntryState;
 }
 

@@ -3,7 +3,6 @@ import { SystemClock } from '../ops/system-clock.ts';
 import type { ExitCode } from './errors.ts';
 import type { Streams } from './output.ts';
 
-/** The surroundings of a command. */
 export interface CliContext extends Streams {
   readonly clock: MachineClock;
   /**

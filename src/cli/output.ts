@@ -12,7 +12,6 @@ export interface Streams {
   readonly stderr: TextStream;
 }
 
-/** The options of a command that say in which form it prints. */
 interface AnswerForm {
   readonly json?: boolean | undefined;
 }

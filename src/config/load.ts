@@ -64,7 +64,6 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   };
 }
 
-/** Sorts by place: the lines of the file in their order. */
 function byPlace(left: ConfigIssue, right: ConfigIssue): number {
   return left.place.localeCompare(right.place, 'en', { numeric: true });
 }

@@ -83,7 +83,6 @@ export interface DeliveryDeps {
 
 const parallel = 8;
 
-/** What is due at the sink. */
 interface Due extends Pick<DueDelivery, 'requestId' | 'version' | 'tries'> {
   /** What log lines say about it. */
   readonly subject: Readonly<Record<string, string>>;

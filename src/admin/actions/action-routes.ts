@@ -39,7 +39,6 @@ interface ActionOptions {
   /** Performs a command as the control API does. */
   readonly perform: (command: OperatorCommand) => Promise<CommandResult>;
   readonly reload: (asked: string) => Promise<ReloadReport>;
-  /** The worker is stopping, and decides nothing more. */
   readonly draining: () => boolean;
   readonly page: ShowPage;
   readonly access: PageAccess;
@@ -51,7 +50,6 @@ interface ActionOptions {
  */
 type Report = { readonly main: Html; readonly returnTo: string } | null;
 
-/** So many forms are remembered, the last ones. */
 const mostKept = 500;
 
 /**
@@ -122,7 +120,6 @@ export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
 
 /** A form that is submitted twice is performed once. Its id has that of its session in it. */
 function performOnce() {
-  /** The form that was submitted first comes first. */
   const kept = new Map<string, Promise<Report>>();
   return {
     find: async (id: string): Promise<Report> => (await kept.get(id)) ?? null,
@@ -183,7 +180,6 @@ async function shownAtOnce(
   return { title: 'Before it is done', main };
 }
 
-/** The outcome of a command, in one sentence. */
 function doneText(command: OperatorCommand): string {
   switch (command.action) {
     case 'pause':
@@ -257,7 +253,6 @@ const shown = 20;
 const mostCounted = 10_000;
 const titles = { retry: 'Retry', hold: 'Hold', release: 'Release', cancel: 'Cancel' } as const;
 
-/** The entries that a bulk command would change, with the form that confirms it. */
 function bulkPreview(
   order: BulkAction,
   which: BulkFilter,
@@ -279,7 +274,6 @@ ${matched > mostInRun ? html`<p class="warning">One run takes ${mostInRun} of th
 ${openForm(form, context)}`;
 }
 
-/** The outcome of a bulk command. */
 function bulkReport(order: BulkAction, matched: number, { changed, refused }: BulkResult): Html {
   const left = matched - changed.length - refused.length;
   const rows = refused.map(({ reference, message, hint }) => [reference, message, hint]);
@@ -288,7 +282,6 @@ ${left > 0 ? html`<p class="warning">${left} are left: repeat it for them.</p>` 
 ${refused.length === 0 ? null : html`<p class="warning">${refused.length} were refused and are as they were.</p>${table('Refused', ['Entry', 'Why', 'What to do'], rows)}`}`;
 }
 
-/** How many rows of the attention list would leave it, with the form that confirms it. */
 function acknowledgePreview(
   filter: AcknowledgeFilter,
   read: Pick<OutboxReader, 'attentionCounts'>,
@@ -317,7 +310,6 @@ const customerAdvice =
 
 const code = (text: string): Html => html`<span class="code">${text}</span>`;
 
-/** The plans with which an eSIM can be topped up, as the supplier shows them now. */
 function topupPlans(iccid: string | undefined, found: ResultOf<'catalogue'>): Html {
   const rows = readTopups(iccid, found).map(({ plan, currencies }) => [
     plan,

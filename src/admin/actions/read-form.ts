@@ -14,17 +14,14 @@ import { readEnteredUnits } from '../../core/operator/units-by-operator.ts';
 /** The fields of a form; those that were left empty are not there. */
 export type FormFields = ReadonlyMap<string, string>;
 
-/** The request of a form. */
 export type FormRequest =
   | { readonly kind: 'command'; readonly command: OperatorCommand }
   /** Many entries: first a preview, then with `isConfirmed` the run. */
   | ({ readonly kind: 'bulk'; readonly order: BulkAction; readonly which: BulkFilter } & ForMany)
-  /** The rows of the attention list that fit. */
   | ({ readonly kind: 'acknowledge'; readonly which: AcknowledgeFilter } & ForMany);
 
 interface ForMany {
   readonly actor: string;
-  /** The operator has seen how many there are. */
   readonly isConfirmed: boolean;
 }
 

@@ -21,7 +21,6 @@ const misnamed = [
   'nodejs_eventloop_utilization_summary',
 ] as const;
 
-/** What runs, and the sources that are configured now. */
 interface MetricsDeps {
   readonly version: string;
   readonly node: string;
@@ -76,7 +75,6 @@ export class WorkerMetrics {
   }
 }
 
-/** How one call to the API ended. */
 interface EndedAttempt {
   readonly operation: Operation;
   readonly purpose: (typeof purposes)[number];
@@ -86,11 +84,9 @@ interface EndedAttempt {
   readonly code: string | null;
   /** From the start of the call to its end, in ms. */
   readonly durationMs: number;
-  /** The state that the entry got. */
   readonly state: EntryState;
 }
 
-/** How one delivery of a result ended. */
 type DeliveryEnd = (typeof deliveryEnds)[number];
 
 const purposes = ['submit', 'lookup'] as const;

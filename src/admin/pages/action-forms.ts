@@ -7,7 +7,6 @@ import type { Attention, AttentionGroup } from '../../store/read/attention.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
 import { bulkActions, resolutions, statesFor } from '../../core/operator/operator-command.ts';
 
-/** One thing that an operator may do. */
 interface OfferedAction {
   /** The text of the link that opens the form, and of its button. */
   readonly title: string;
@@ -157,7 +156,6 @@ function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
   ];
 }
 
-/** The actions that are offered for the filtered attention list. */
 function attentionListActions(filter: URLSearchParams): readonly OfferedAction[] {
   const names = ['kind', 'code', 'subject', 'source'];
   const fields = Object.fromEntries(names.map((name) => [name, given(filter, name)]));

@@ -30,7 +30,6 @@ import {
 } from './parts.ts';
 
 const shownRows = 50;
-/** The counts by kind end here. */
 const mostCounted = 10_000;
 const shownCalls = 50;
 const shownAdvice = 120;

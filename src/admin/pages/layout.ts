@@ -9,7 +9,6 @@ import type { PageSources } from './page-sources.ts';
 
 /** The shared facts of every page may be so old, in ms. */
 const keptForMs = 1000;
-/** The count of the attention list ends here. */
 const mostCounted = 1000;
 
 const links = [

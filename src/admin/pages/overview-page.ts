@@ -92,7 +92,6 @@ function knownScopes({ read, clock }: PageSources, { keys }: QueueExplanation): 
 const answerCard = (title: string, meaning: string, answer: Html, more: Html | null): Html =>
   html`<li class="card is-${meaning}"><strong>${title}</strong><p>${answer}</p><p class="faint">${more}</p></li>`;
 
-/** When everything is sent. */
 function allSentText(queue: QueueExplanation, nowMs: number): Html {
   const {
     to_send: toSend,
@@ -215,7 +214,6 @@ const hourMs = 3_600_000;
 const shownHours = 24;
 const spendingDays = 7;
 
-/** The events of the last day, by hour. */
 function overviewCharts({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
   const hours = read.hourStatistics({
@@ -242,7 +240,6 @@ ${chart('Calls', 'calls an hour', byHour, {
   return foldedSection('charts', 'The last day', charts);
 }
 
-/** Spending by day and balance. */
 function spentSection({ read, clock }: PageSources): Html {
   const nowMs = clock.wallMs();
   const days = read.spending({

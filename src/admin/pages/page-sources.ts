@@ -4,7 +4,6 @@ import type { QueueExplanation } from '../../core/operator/queue-explanation.ts'
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { Visitor } from '../sign-in/visitor.ts';
 
-/** Where the pages get from what they show. */
 export interface PageSources {
   readonly read: OutboxReader;
   /** Why nothing is sent now, and when it will be, as the worker's own budget gate says. */
@@ -24,7 +23,6 @@ export interface PageSources {
   readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
 }
 
-/** The context of a form. */
 export interface FormContext {
   readonly visitor: Visitor;
   /** The page that the visitor returns to when it is done. */

@@ -19,7 +19,6 @@ const mostOfToken = 20;
  */
 const toldForMs = 20_000;
 
-/** Someone is signed in with this token. */
 interface Session {
   readonly tokenName: string;
   /**
@@ -41,7 +40,6 @@ const cookieName = 'order_sync_session';
 /** Without tokens no form can be posted, so forms need no protection. */
 const anybodyHere: Visitor = { name: null, role: 'viewer', csrf: null, notice: null };
 
-/** How a sign-in ended. */
 type SignIn = { readonly ok: true } | { readonly ok: false; readonly waitMs: number };
 
 /**

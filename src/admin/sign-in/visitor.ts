@@ -4,7 +4,6 @@ import { isIP } from 'node:net';
 import type { Context } from 'hono';
 import { isLoopback } from '../../core/settings/schema-values.ts';
 
-/** Who asks for a page. */
 export interface Visitor {
   /** The name of the token; null: there are no tokens, and every user of this machine may look. */
   readonly name: string | null;
@@ -18,7 +17,6 @@ export interface Visitor {
   readonly notice: string | null;
 }
 
-/** The types of the routes of pages. */
 export interface PageEnv {
   Bindings: HttpBindings;
   Variables: { visitor: Visitor };

@@ -59,7 +59,6 @@ export interface JudgeInput {
   readonly call: EndedCall;
   /** The evidence against the scopes of the call until now. */
   readonly evidence: readonly Evidence[];
-  /** The pauses of these scopes. */
   readonly pauses: readonly JudgedPause[];
   /** See `Products`. */
   readonly products: {

@@ -224,12 +224,10 @@ export class Pauses {
     };
   }
 
-  /** How many probes of a scope in a row could not tell. */
   unclearProbes(scope: string): number {
     return this.#unclear.get(scope) ?? 0;
   }
 
-  /** Resumes a scope. */
   async release(pause: Pause, reason: string): Promise<void> {
     await this.#deps.store.pauses.end(pause.scope, reason, this.#deps.clock.wallMs());
     await this.refresh();

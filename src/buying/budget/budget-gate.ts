@@ -17,9 +17,7 @@ import type { BudgetLimits } from '../decision/settings.ts';
  */
 export type CallKind = 'spend' | 'read';
 
-/** One limit of one key. */
 interface LimitUsage {
-  /** Slots that are held now. */
   readonly used: number;
   readonly capacity: number;
   /** In how many ms a slot is free; Infinity when that depends on calls in flight. */
@@ -177,7 +175,6 @@ export class BudgetGate {
     return retired;
   }
 
-  /** The keys of the configuration. */
   get keyNames(): readonly string[] {
     return this.#keys.filter((key) => !key.retired).map((key) => key.name);
   }

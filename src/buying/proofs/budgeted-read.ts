@@ -15,7 +15,6 @@ import type { Pauses } from '../breakers/pauses.ts';
 import type { BudgetLimits } from '../decision/settings.ts';
 import type { WholesalePort } from '../../wholesale/wholesale-port.ts';
 
-/** The dependencies of every call on the budget. */
 export interface CallDeps {
   readonly store: Store;
   readonly steps: { readonly budget: Budget };

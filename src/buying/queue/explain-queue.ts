@@ -18,7 +18,6 @@ import { holdUp, type PauseEffect } from '../../store/read/pause-effects.ts';
 import type { BudgetGate, KeyUsage } from '../budget/budget-gate.ts';
 import { usualSendingReserveBytes } from '../decision/settings.ts';
 
-/** Where an explanation comes from. */
 export interface QueueSources {
   readonly read: Pick<OutboxReader, 'queueFacts' | 'queuedEntry'>;
   readonly nowMs: number;
@@ -167,7 +166,6 @@ function keyState(usage: KeyUsage, facts: QueueFacts, sources: QueueSources): Ke
   return { usage, view: { ...idle, state: 'throttled', since, until }, why };
 }
 
-/** The use of each limit, over all keys that may be used. */
 function limitsOf(moment: Moment): QueueExplanation['limits'] {
   const usable = moment.usable.map(({ usage }) => usage);
   return (['orders', 'requests'] as const).map((limit) => {

@@ -210,7 +210,6 @@ async function decide(
   );
 }
 
-/** The options by which a command names many entries instead of one. */
 interface BulkOptions extends ConfigOptions {
   readonly state?: EntryState;
   readonly source?: string;

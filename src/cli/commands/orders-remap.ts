@@ -43,7 +43,6 @@ export async function remap(
   writeAnswer(context, options, answer, `${reference} is ordered as ${newReference}: ${is}\n`);
 }
 
-/** The SKU map by which a line was ordered. */
 function mapOf({ reference, source, folder }: MappedLine, { intake }: Config): MapOfLine {
   const shop = intake.shops.find((it) => it.source === source);
   if (shop !== undefined) return { source, currency: shop.currency, skuMap: shop.skuMap, shop };

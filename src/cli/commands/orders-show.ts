@@ -276,7 +276,6 @@ function nothingAllowed(entry: EntryDetail): string {
   return entry.replaced ? 'nothing: another reference replaces it' : 'nothing: it is final';
 }
 
-/** The command line for an action. */
 function commandFor(action: EntryActionName, { reference, state }: EntryDetail): string {
   const special: Partial<Record<EntryActionName, string>> = {
     resolve:
@@ -308,7 +307,6 @@ function attemptsAsText(attempts: readonly AttemptDetail[]): string {
 /** So many events are shown; an order of many lines may have more. */
 const mostShown = 10_000;
 
-/** The first events of an order, read in pages. */
 function wholeTimeline(read: (page: PageRequest) => Page<TimelineEvent>) {
   const events: TimelineEvent[] = [];
   let after: string | undefined;

@@ -4,7 +4,6 @@ import { processContext, type CliContext } from '../context.ts';
 import { completeHelp } from '../examples.ts';
 import { exitCodes, reportError, reportUsage, type ExitCode } from '../errors.ts';
 
-/** Adds one command, or a group of them, to the program. */
 type AddCommand = (program: Command, context: CliContext) => void;
 
 /**

@@ -172,9 +172,7 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     afterId: z.int().min(0),
     ...who,
   }),
-  /** Shows the units of an entry in clear. */
   z.strictObject({ action: z.literal('reveal'), reference, ...who }),
-  /** Seals the next units with the first key. */
   z.strictObject({ action: z.literal('seal_again') }),
   z.strictObject({
     action: z.literal('reconcile'),

@@ -66,7 +66,6 @@ export interface OperatorMove
   readonly error: 'keep' | null | { readonly code: string; readonly message: string };
   /** All units of the entry; null: as they were. */
   readonly units: readonly Unit[] | null;
-  /** Whether the retry schedule begins again. */
   readonly restartsSchedule: boolean;
   /** Whether another entry, under a new reference, replaces it. */
   readonly reorders: boolean;

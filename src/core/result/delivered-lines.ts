@@ -18,7 +18,6 @@ export interface Delivered {
   readonly units: readonly Unit[];
   /** The ICCIDs of eSIMs that were topped up. */
   readonly toppedUp: readonly string[];
-  /** Whether everything that was ordered is there. */
   readonly isComplete: boolean;
 }
 

@@ -2,9 +2,7 @@ import type { Problem } from './check-line.ts';
 
 /** Which rows of a file are bought, by the text of one of its columns, in any case. */
 export interface RowRule {
-  /** The names that the column may have. */
   readonly columns: readonly string[];
-  /** Not every file has it. */
   readonly isOptional: boolean;
   /** `*`: any text; an empty text: an empty cell. Null: the column says nothing about payment. */
   readonly buys: readonly string[] | null;

@@ -23,7 +23,6 @@ interface OpenCondition extends AlertCondition {
   readonly whatToDo: string;
 }
 
-/** What is new to an endpoint. */
 export interface News {
   readonly firing: readonly OpenCondition[];
   readonly resolved: readonly string[];
@@ -135,7 +134,6 @@ function severityOf(condition: string, rows: readonly AlertRow[]): 'critical' | 
     : 'warning';
 }
 
-/** Where the message comes from. */
 interface AlertContext {
   readonly instance: string;
   readonly nowMs: number;
@@ -143,7 +141,6 @@ interface AlertContext {
   readonly after: string;
   /** The pages, as people reach them; null: nobody told the worker. */
   readonly pagesUrl: string | null;
-  /** The attention list by cause. */
   readonly causes: readonly AttentionGroup[];
 }
 

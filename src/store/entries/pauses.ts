@@ -17,7 +17,6 @@ export interface Pause {
   readonly probes: number;
 }
 
-/** A pause that is opened now. */
 export type NewPause = Omit<Pause, 'sinceMs' | 'probes'> & {
   readonly nowMs: number;
   /**

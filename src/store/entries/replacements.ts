@@ -12,7 +12,6 @@ import { rulesFrom, type EntryRow } from '../sqlite/rows.ts';
 import { takeTurn } from './entry-changes.ts';
 import { laneOf } from './lanes.ts';
 
-/** An entry that takes the place of another one. */
 interface NewEntry extends Purchase {
   readonly generation: number;
   readonly part: number;

@@ -34,7 +34,6 @@ function whereIn(state: EntryState, { source, code, product, orders }: BulkFilte
   ]);
 }
 
-/** The parameters of `whereIn`. */
 const valuesOf = ({ orders, ...filter }: BulkFilter) => ({
   ...filter,
   orders: JSON.stringify(orders),

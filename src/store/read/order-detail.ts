@@ -136,7 +136,6 @@ function readEntryContext(database: Sqlite) {
 
 type EntryContext = ReturnType<typeof readEntryContext>;
 
-/** The pauses that keep the next call for an entry from being made. */
 function pausesOf(row: ShownRow, context: EntryContext): readonly Pause[] {
   const { state, next_step: nextStep, lane } = row;
   if (!dueStates.includes(state)) return [];
@@ -151,7 +150,6 @@ function pausesOf(row: ShownRow, context: EntryContext): readonly Pause[] {
   });
 }
 
-/** Whether the entry waits until its order was read again from the shop. */
 function recheckOf(row: ShownRow): AwaitedRecheck | null {
   const { state, recheck_since_ms: sinceMs, recheck_problem: problem } = row;
   if (sinceMs === null || row.due_before_recheck_steady === null) return null;

@@ -106,7 +106,6 @@ export function readQueuedEntry(database: Sqlite, reference: string) {
   const { id: _id, ...entry } = row;
   // How many of its own lane come before one that is due at some time; 0 for any other.
   const before = selectBefore.get(row.state)?.(database).get(row) ?? 0;
-  /** The references of the entries that replace it. */
   const replacedBy: readonly string[] = JSON.parse(row.replacedBy);
   const awaitsRecheck: AwaitedRecheck | null = JSON.parse(row.awaitsRecheck ?? 'null');
   return { ...entry, before, replacedBy, awaitsRecheck };

@@ -62,7 +62,6 @@ export function readHourStatistics(database: Sqlite, period: Period) {
     return {
       /** Its beginning. */
       hour: isoTime(hour * hourMs),
-      /** Orders that came in. */
       received: count('received', ''),
       /** Entries that reached a final state. */
       settled: {

@@ -28,7 +28,6 @@ export interface TimelineEvent {
   /** The entry that it happened to; null: the order as a whole. */
   readonly reference: string | null;
   readonly lineId: string | null;
-  /** Who did it; null: nobody in particular. */
   readonly actor: string | null;
   /** The number of a call, counted for its entry. */
   readonly number: number | null;

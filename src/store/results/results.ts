@@ -200,7 +200,6 @@ export class Results extends OutboxSteps {
    */
   readonly confirmEvents = this.write(confirm);
 
-  /** Keeps what was posted into the order of a shop. */
   readonly keepNotePosts = this.write(keepPosts);
 
   /**

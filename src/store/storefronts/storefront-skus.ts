@@ -10,7 +10,6 @@ export interface SkuSighting {
   readonly sku: string;
   /** Orders that had it while the SKU map did not know it. */
   readonly unmappedOrders: number;
-  /** Lines that were bought for it. */
   readonly boughtLines: number;
   /** The last of the unmapped orders; null when there is none. */
   readonly lastOrderId: string | null;

@@ -7,8 +7,8 @@ import { normalSku, type SkuMap } from '../core/order/sku-map.ts';
 import type { AcceptedLines } from '../store/intake/intake.ts';
 import {
   notShown,
+  type StorefrontAnswer,
   type StorefrontOrder,
-  type StorefrontTaken,
 } from '../store/storefronts/storefront-order.ts';
 import type { Storefronts } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './shop/payload-values.ts';
@@ -19,7 +19,7 @@ import {
   readKeptOrder,
   type RealOrder,
 } from './plan-order.ts';
-import type { WebhookFormat } from './shop/platform.ts';
+import type { WebhookFormat } from '../core/shop-webhook.ts';
 import { unusableDelivery } from './shop/unusable-delivery.ts';
 import type { ReadOrder, ShopApi } from './shop/shop-api.ts';
 import { platformOf, webhookFormats } from './platforms.ts';
@@ -70,20 +70,6 @@ interface AskedShop {
  * cannot.
  */
 type KnownRefunds = readonly unknown[] | 'not_read' | 'unknown';
-
-/**
- * The outcome. `other`: no order; `result`: there should be one. `other_shop`: it names another
- * shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
- * line, or a variation may have the SKU of its product, so the order is only recorded, and nothing
- * of it is bought or cancelled until it is read back.
- */
-export type StorefrontAnswer =
-  | { readonly kind: 'other' | 'other_shop'; readonly result?: string }
-  | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
-  | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
-  | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
-
-type AnsweredOrder = Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'state'>;
 
 export class StorefrontIntake {
   readonly formats = webhookFormats;

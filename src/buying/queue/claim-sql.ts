@@ -31,15 +31,7 @@ import { otherSenderOf } from '../proofs/account-keys-sql.ts';
 import { judgeNew, judgeUnknown, type LaneRules, type ResendRules, type Step } from './choose.ts';
 import type { ProductStates } from '../breakers/products.ts';
 import { newFactsOf, unknownFactsOf, type Queue } from './queue-sql.ts';
-
-export interface RenderedRequest {
-  readonly method: string;
-  readonly path: string;
-  /** The exact body bytes as text, or null for none. */
-  readonly body: string | null;
-  /** Those of the mapping. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import type { RenderedCall } from '../../wholesale/connector/render-request.ts';
 
 /**
  * The parts of a claim. Its functions are asked before the transaction begins, and told after it is
@@ -70,7 +62,7 @@ export interface AttemptClaim {
   /** See `LaneRules.maxAgeMs`. Absent: no order is read again before it is bought. */
   readonly maxAgeMs?: LaneRules['maxAgeMs'];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
-  readonly render: (entry: Entry) => RenderedRequest;
+  readonly render: (entry: Entry) => RenderedCall;
   readonly resend: ResendRules;
   /** Entries that are not called now have changed. */
   readonly onSetAside?: (aside: readonly SetAside[]) => void;
@@ -81,7 +73,7 @@ export interface OpenAttempt {
   readonly purpose: 'submit' | 'lookup';
   /** The entry as it was before the attempt. */
   readonly entry: Entry;
-  readonly request: RenderedRequest | null;
+  readonly request: RenderedCall | null;
   /** The order that an eSIM came from, for a lookup of a cancel. */
   readonly originReference: string | null;
   /** That of what takes the place of the entry, where that is looked up. */
@@ -223,7 +215,7 @@ function rendered(
   outbox: Outbox,
   { row, aside }: Chosen,
   claim: AttemptClaim,
-): Chosen & { request: RenderedRequest | null } {
+): Chosen & { request: RenderedCall | null } {
   if (row === null) return { row, aside, request: null };
   const refused = (reason: string) => {
     const step = { step: 'review', reason } as const;
@@ -244,7 +236,7 @@ function rendered(
  * A request that was sent once is sent again to the byte; only that of an entry that was never sent
  * is rendered.
  */
-function requestOf(outbox: Outbox, row: EntryRow, claim: AttemptClaim): RenderedRequest {
+function requestOf(outbox: Outbox, row: EntryRow, claim: AttemptClaim): RenderedCall {
   if (row.request_method === null || row.request_path === null)
     return claim.render(entryOf(outbox, row));
   const headers: Readonly<Record<string, string>> = JSON.parse(row.request_headers ?? '{}');
@@ -275,7 +267,7 @@ function setAside(
 function claimEntry(
   outbox: Outbox,
   row: EntryRow,
-  request: RenderedRequest | null,
+  request: RenderedCall | null,
   claiming: Claiming,
 ): OpenAttempt {
   const { database } = outbox;
@@ -306,7 +298,7 @@ function claimEntry(
 function startSending(
   database: Sqlite,
   row: EntryRow,
-  request: RenderedRequest,
+  request: RenderedCall,
   claim: AttemptClaim,
 ): void {
   assert(

@@ -2,7 +2,8 @@ import type { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { parseExactJsonBytes } from '../../core/exact-json.ts';
-import type { StorefrontTaken } from '../../store/storefronts/storefront-order.ts';
+import type { WebhookFormat } from '../../core/shop-webhook.ts';
+import type { StorefrontAnswer } from '../../store/storefronts/storefront-order.ts';
 import type { Web } from './admission.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import { hasFormOfSignature, hmacSha256, isSignature } from './signatures.ts';
@@ -11,7 +12,7 @@ import { tooLarge } from './raw-body.ts';
 
 export interface ShopHandlers {
   /** Those of all platforms. */
-  readonly formats: readonly ShopHandler['webhook'][];
+  readonly formats: readonly WebhookFormat[];
   handlerFor(platform: string, shop: string): ShopHandler | null;
   health(): 'pass' | 'warn';
   details(): Readonly<Record<string, string>> | null;
@@ -19,22 +20,13 @@ export interface ShopHandlers {
 
 export interface ShopHandler {
   readonly shop: ShopName & { readonly secrets: readonly string[] };
-  readonly webhook: {
-    /** Carries the base64 of HMAC-SHA256 over the raw body. In lower case. */
-    readonly signatureHeader: string;
-    /** Marks a test order with any value but `false`; null: the platform has no such header. */
-    readonly testHeader: string | null;
-    /** Says what a webhook is about; it is not signed. In lower case. */
-    readonly topicHeader: string;
-    /** Names the shop that sends it. In lower case. */
-    readonly siteHeader: string;
-    /** The body of a ping that is not signed; null: the platform sends none. */
-    readonly unsignedPing: RegExp | null;
-  };
+  readonly webhook: WebhookFormat;
   /** A delivery in the form of the shop has a wrong signature: the shop, or anybody, sent it. */
   signatureRefused(): void;
   /** Takes in a state of an order. Its consequences are on disk when this resolves. */
-  take(state: ShopDelivery & { readonly refunds: 'not_read' | 'unknown' }): Promise<ShopAnswer>;
+  take(
+    state: ShopDelivery & { readonly refunds: 'not_read' | 'unknown' },
+  ): Promise<StorefrontAnswer>;
 }
 
 interface ShopDelivery {
@@ -48,23 +40,6 @@ interface ShopDelivery {
   readonly site?: string | undefined;
   readonly isListed: false;
   readonly isLast?: boolean;
-}
-
-/**
- * `other`: no order; `result`: there should be one. `other_shop`: an order of another shop, which
- * is flagged. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its
- * refunds must be read first.
- */
-type ShopAnswer =
-  | { readonly kind: 'other' | 'other_shop'; readonly result?: string }
-  | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
-  | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
-  | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
-
-interface AnsweredOrder {
-  readonly orderId: string;
-  readonly modifiedMs: number;
-  readonly state: string;
 }
 
 interface ShopName {
@@ -167,7 +142,7 @@ async function takeIn(
   );
 }
 
-function answerBody(answer: ShopAnswer): Record<string, string | number> {
+function answerBody(answer: StorefrontAnswer): Record<string, string | number> {
   switch (answer.kind) {
     case 'other':
       return { result: answer.result ?? 'not_an_order' };

@@ -136,6 +136,23 @@ export interface StorefrontTaken {
   readonly stale: boolean;
 }
 
+/**
+ * What became of a state of an order that a shop sent or showed. `other`: no order; `result`: there should be one. `other_shop`: it names another
+ * shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
+ * line, or a variation may have the SKU of its product, so the order is only recorded, and nothing
+ * of it is bought or cancelled until it is read back.
+ */
+export type StorefrontAnswer =
+  | { readonly kind: 'other' | 'other_shop'; readonly result?: string }
+  | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
+  | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
+  | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
+
+/** `state` is that of `StorefrontOrder`, or `test`. */
+interface AnsweredOrder extends Pick<StorefrontOrder, 'orderId' | 'modifiedMs'> {
+  readonly state: StorefrontOrder['state'] | 'test';
+}
+
 /** An order that is being taken in, and the outcome so far. */
 export interface Taking {
   readonly outbox: Outbox;

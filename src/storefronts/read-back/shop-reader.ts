@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime } from '../../core/clock.ts';
 import { messageOf } from '../../core/message-text.ts';
 import type { ResultOf } from '../../core/operator/operator-command.ts';
-import type { ShopHandler, StorefrontAnswer } from '../storefront-intake.ts';
+import type { StorefrontAnswer } from '../../store/storefronts/storefront-order.ts';
+import type { ShopHandler } from '../storefront-intake.ts';
 import {
   type ListedOrder,
   type OrderList,

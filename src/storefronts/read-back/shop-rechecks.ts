@@ -5,7 +5,7 @@ import { Loop } from '../../ops/loop.ts';
 import type { DueRecheck } from '../../store/entries/rechecks.ts';
 import { ShopApiError } from '../shop/shop-api.ts';
 import { recheckAfterMs } from '../shop/shop-settings.ts';
-import type { StorefrontAnswer } from '../storefront-intake.ts';
+import type { StorefrontAnswer } from '../../store/storefronts/storefront-order.ts';
 import type { ShopReaderDeps } from './shop-reader.ts';
 import type { Watermark } from './watermark.ts';
 

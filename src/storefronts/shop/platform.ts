@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
+import type { WebhookFormat } from '../../core/shop-webhook.ts';
 import type { OpenConnections } from '../../ops/outgoing-http.ts';
 import type { ReadOrder, ShopApi } from './shop-api.ts';
 import type { OrderReading, ReadContext, ShopOrder } from './shop-order.ts';
@@ -54,21 +55,6 @@ export interface ApiContext {
   readonly version: string;
   /** For simulations. */
   readonly connect?: OpenConnections;
-}
-
-/** How the webhooks of a platform are signed and marked. The names of headers are in lower case. */
-export interface WebhookFormat {
-  /** Carries the base64 of HMAC-SHA256 over the raw body. */
-  readonly signatureHeader: string;
-  /** Marks a test order with any value but `false`; null: the platform has no such header. */
-  readonly testHeader: string | null;
-  readonly topicHeader: string;
-  /** Names the shop that sends it. */
-  readonly siteHeader: string;
-  /** The topic of a deleted order, whose body has only its id. */
-  readonly deletedTopic: string;
-  /** The body of a ping that is not signed; null: the platform sends none. */
-  readonly unsignedPing: RegExp | null;
 }
 
 export const nobodyMailed = 'nobody_mailed';

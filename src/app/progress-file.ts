@@ -7,6 +7,7 @@ import type { CheckStatus } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { messageOf } from '../core/message-text.ts';
+import { codeOf } from '../core/order-sync-error.ts';
 import { namespaceFingerprint, type ReferenceNamespace } from '../core/order/reference.ts';
 import type { OutboxProgress } from '../core/outbox-progress.ts';
 import { writeFileAtomically } from '../ops/files.ts';
@@ -48,8 +49,7 @@ export const progressFile = (path: string): ProgressPort => ({
       );
       return { kind: 'read', progress: { databaseId, ...counts } };
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-        return { kind: 'missing' };
+      if (codeOf(error) === 'ENOENT') return { kind: 'missing' };
       const isOurs = !(error instanceof z.ZodError || error instanceof SyntaxError);
       return {
         kind: 'unreadable',

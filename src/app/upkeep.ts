@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { CheckStatus, HealthCheck } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { codeOf } from '../core/order-sync-error.ts';
 import { isOutboxBlocked } from '../ops/disk-guard.ts';
 import { Loop } from '../ops/loop.ts';
 import { onSchedule, type Schedule } from '../ops/schedule.ts';
@@ -126,8 +127,7 @@ export class Upkeep {
     } catch (error) {
       if (this.#loop.signal.aborted) return;
       logger.error({ task, err: error }, 'the upkeep failed: it is tried again at its next time');
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
-      await this.#record(task, 'failed', code);
+      await this.#record(task, 'failed', codeOf(error) ?? 'failed');
     }
   }
 

@@ -1,5 +1,5 @@
 import { ConfigInvalidError } from '../config/config-issue.ts';
-import type { OrderSyncErrorCode } from '../core/order-sync-error.ts';
+import { codeOf, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { isOutOfSpace } from '../store/sqlite/disk-errors.ts';
 import { plainText, type TextStream } from './output.ts';
 
@@ -52,8 +52,8 @@ const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
  */
 export function exitCodeFor(error: unknown): ExitCode {
   if (error instanceof AggregateError) return exitCodeFor(error.errors[0]);
-  if (!(error instanceof Error) || !('code' in error)) return exitCodes.unexpected;
-  return isErrorCode(error.code) ? byErrorCode[error.code] : exitCodes.unexpected;
+  const code = codeOf(error);
+  return isErrorCode(code) ? byErrorCode[code] : exitCodes.unexpected;
 }
 
 export function isErrorCode(code: unknown): code is OrderSyncErrorCode {
@@ -84,7 +84,7 @@ function asJson(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { code: 'UNEXPECTED', message: String(error), hint: null };
   const issues = error instanceof ConfigInvalidError ? { issues: error.issues } : {};
   return {
-    code: codeOf(error) ?? 'UNEXPECTED',
+    code: ownCodeOf(error) ?? 'UNEXPECTED',
     message: error.message,
     hint: hintOf(error) ?? null,
     ...issues,
@@ -97,7 +97,7 @@ function asText(error: unknown): string {
     return `order-sync: a disk is full: ${plainText(error.message)}\nWhat to do: free some space\n`;
   if (isDenied(error))
     return `order-sync: no permission for ${plainText(error.path)}\nWhat to do: start it in a folder of this user, or set data_dir\n`;
-  if (codeOf(error) === undefined) {
+  if (ownCodeOf(error) === null) {
     return `order-sync: unexpected failure: ${error.stack ?? error.message}\nThis is a defect of order-sync: please report it with the lines above.\n`;
   }
   const hint = hintOf(error);
@@ -107,14 +107,11 @@ function asText(error: unknown): string {
 
 /** The system does not let this user read or write a file. */
 function isDenied(error: Error): error is Error & { readonly path: string } {
-  return (
-    'code' in error && ['EACCES', 'EPERM', 'EROFS'].includes(String(error.code)) && 'path' in error
-  );
+  return ['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error) ?? '') && 'path' in error;
 }
 
-function codeOf(error: Error): string | undefined {
-  return error.name === 'OrderSyncError' && 'code' in error ? String(error.code) : undefined;
-}
+const ownCodeOf = (error: Error): string | null =>
+  error.name === 'OrderSyncError' ? codeOf(error) : null;
 
 function hintOf(error: Error): string | undefined {
   return 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined;

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import { codeOf, OrderSyncError } from '../core/order-sync-error.ts';
 
 /**
  * All of a file, or of standard input where its name is `-`.
@@ -22,7 +22,7 @@ export async function readInput(
     }
     return parts;
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOENT') throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
     throw new OrderSyncError('NOT_FOUND', `There is no file ${file}`, {
       hint: 'check its name',
       cause: error,

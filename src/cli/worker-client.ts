@@ -11,7 +11,7 @@ import {
   type ExplainCommand,
   type OperatorCommand,
 } from '../core/operator/operator-command.ts';
-import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
+import { codeOf, hasCode, OrderSyncError } from '../core/order-sync-error.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { readRunFile } from '../ops/run-file.ts';
 import { systemRandom } from '../ops/system-clock.ts';
@@ -205,6 +205,5 @@ async function post<T>(
 
 /** Then nobody took the command. */
 function isConnectionRefused(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
+  return error instanceof Error && codeOf(error.cause) === 'ECONNREFUSED';
 }

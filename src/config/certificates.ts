@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { codeOf } from '../core/order-sync-error.ts';
 import type { ConfigPath, SectionCheck } from './section-check.ts';
 
 const longestFile = 1_048_576;
@@ -13,7 +14,7 @@ export function readCertificates(check: SectionCheck, cwd: string, path: ConfigP
   try {
     text = readFileSync(resolve(cwd, file), 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = codeOf(error) ?? String(error);
     check.report(path, `must name a file that can be read, got "${file}" (${code})`);
     return;
   }

@@ -10,7 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import { messageOf } from '../core/message-text.ts';
+import { codeOf, OrderSyncError } from '../core/order-sync-error.ts';
 
 const secretBytes = 32;
 
@@ -41,7 +42,7 @@ function readIfPresent(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     throw new OrderSyncError('CONFIG_INVALID', `The reference secret ${path} cannot be read`, {
       hint: 'make it readable for the user that runs order-sync',
       cause: error,
@@ -74,11 +75,10 @@ function createSecret(path: string): void {
     writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
     linkSync(draft, path);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
-    const reason = error instanceof Error ? error.message : String(error);
+    if (codeOf(error) === 'EEXIST') return;
     throw new OrderSyncError(
       'CONFIG_INVALID',
-      `The reference secret ${path} cannot be written: ${reason}`,
+      `The reference secret ${path} cannot be written: ${messageOf(error)}`,
       {
         hint: 'make its folder writable for the user that runs order-sync, or set reference.secret_file',
         cause: error,

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { codeOf } from '../core/order-sync-error.ts';
 import { readCertificates } from './certificates.ts';
 import type { Origins } from './layers.ts';
 import { filePrefix } from '../core/settings/schema-values.ts';
@@ -108,7 +109,7 @@ function readSecretFile(path: string): SecretFile {
     text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
     mode = statSync(path).mode;
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const reason = codeOf(error) ?? String(error);
     if (reason === 'EACCES')
       return { problem: `must name a file that can be read, but ${whyDenied(path)}` };
     return { problem: `must name a file that can be read (${reason})` };

@@ -45,9 +45,13 @@ export class OrderSyncError extends Error {
   }
 }
 
+/** The code of a failure of this worker, of the system or of a library; null: it has none. */
+export const codeOf = (error: unknown): string | null =>
+  error instanceof Error && 'code' in error ? String(error.code) : null;
+
 /** Whether this is a failure of this worker with this code. */
 export function hasCode(error: unknown, code: OrderSyncErrorCode): error is OrderSyncError {
-  return error instanceof Error && 'code' in error && error.code === code;
+  return codeOf(error) === code;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from 'pino';
+import { codeOf } from '../core/order-sync-error.ts';
 
 const retryMs = 1000;
 
@@ -15,8 +16,7 @@ export function isOutboxBlocked(error: unknown): error is Error {
 export const isOutboxFailure = (error: unknown): boolean =>
   isError(error, /^(DISK_FULL|DATABASE_|SQLITE_)/);
 
-const isError = (error: unknown, codes: RegExp): error is Error =>
-  error instanceof Error && 'code' in error && codes.test(String(error.code));
+const isError = (error: unknown, codes: RegExp): error is Error => codes.test(codeOf(error) ?? '');
 
 /**
  * Repeats a step every second as long as the outbox cannot be written; DISK_FULL or DATABASE_BUSY is

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { constants, type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import { codeOf, OrderSyncError } from '../core/order-sync-error.ts';
 
 const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
@@ -30,7 +30,7 @@ async function openDraft(draft: string): Promise<FileHandle> {
   try {
     return await open(draft, newFile, onlyOwner.mode);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
   await unlink(draft);
   return await open(draft, newFile, onlyOwner.mode);

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
 import { plainHeaders, retryAfterMs } from '../core/http-headers.ts';
+import { codeOf } from '../core/order-sync-error.ts';
 import { DeliveryError } from '../core/result/delivery-error.ts';
 import { Deadline } from '../ops/deadline.ts';
 import { type OpenConnections, openConnections } from '../ops/outgoing-http.ts';
@@ -95,9 +96,7 @@ function refusal(status: number, askedMs: number | null, configKey: string): Del
 
 /** The code of a network error. Its message is not shown: it may repeat parts of the request. */
 function reasonOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string')
-    return error.code;
-  return error instanceof Error ? error.name : 'unknown';
+  return codeOf(error) ?? (error instanceof Error ? error.name : 'unknown');
 }
 
 /**

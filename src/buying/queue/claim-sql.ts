@@ -1,6 +1,7 @@
 import { steadyOf } from '../../core/clock.ts';
 import { isReplacementSought } from '../../core/entry/after-loss.ts';
 import { canTransition } from '../../core/entry/states.ts';
+import { messageOf } from '../../core/message-text.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { keyFingerprint } from '../../core/order/reference.ts';
 import { scopesJudged, scopesOf } from '../../core/order/scope.ts';
@@ -227,7 +228,7 @@ function rendered(
   try {
     return { row, aside, request: requestOf(outbox, row, claim) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return refused(`its request could not be rendered: ${why}`);
   }
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { codeOf, OrderSyncError } from '../../core/order-sync-error.ts';
 import { listenForStop } from '../../ops/signals.ts';
 import {
   createSandbox,
@@ -68,7 +68,7 @@ export async function startSandbox(
   try {
     return await createSandbox(options);
   } catch (cause) {
-    switch (cause instanceof Error && 'code' in cause ? cause.code : undefined) {
+    switch (codeOf(cause)) {
       case 'EADDRINUSE':
         throw new OrderSyncError(
           'LISTEN_FAILED',

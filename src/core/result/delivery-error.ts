@@ -1,4 +1,4 @@
-import { OrderSyncError } from '../order-sync-error.ts';
+import { codeOf, OrderSyncError } from '../order-sync-error.ts';
 
 export interface DeliveryFailure {
   /**
@@ -44,12 +44,7 @@ export class DeliveryError extends OrderSyncError implements DeliveryFailure {
  */
 export function failureOf(error: unknown): DeliveryFailure {
   if (isFailure(error)) return error;
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return {
-    reason: typeof code === 'string' ? code : 'failed',
-    refusesResult: false,
-    retryAfterMs: null,
-  };
+  return { reason: codeOf(error) ?? 'failed', refusesResult: false, retryAfterMs: null };
 }
 
 function isFailure(error: unknown): error is DeliveryFailure {

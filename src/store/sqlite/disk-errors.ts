@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname } from 'node:path';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { codeOf, OrderSyncError } from '../../core/order-sync-error.ts';
 
 const failures = /^SQLITE_(BUSY|FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
 /** SQLite says so for a quota that is used up, and for some files that a full disk cannot hold. */
@@ -38,12 +38,7 @@ type FileError = Error & { readonly code: string };
  * errors loads no SQLite.
  */
 export function isDiskFailure(error: unknown): error is FileError {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    typeof error.code === 'string' &&
-    failures.test(error.code)
-  );
+  return failures.test(codeOf(error) ?? '');
 }
 
 /**
@@ -51,8 +46,9 @@ export function isDiskFailure(error: unknown): error is FileError {
  * Node has no code of its own.
  */
 export function isOutOfSpace(error: unknown): error is FileError {
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  return error.code === 'ENOSPC' || ('errno' in error && error.errno === -constants.errno.EDQUOT);
+  if (!(error instanceof Error)) return false;
+  const { EDQUOT } = constants.errno;
+  return codeOf(error) === 'ENOSPC' || ('errno' in error && error.errno === -EDQUOT);
 }
 
 /** Whether another program holds a lock on the database. */

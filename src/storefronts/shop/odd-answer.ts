@@ -1,4 +1,5 @@
 import { messageText } from '../../core/message-text.ts';
+import { codeOf } from '../../core/order-sync-error.ts';
 
 const notice =
   /^(<br ?\/?>\s*)?(<b>)?(PHP )?(Notice|Warning|Deprecated|Strict Standards|(Fatal|Parse) error)(<\/b>)?:/i;
@@ -28,7 +29,8 @@ const certificateAdvice: readonly (readonly [RegExp, string])[] = [
 /** Why there is no answer, by the error of the connection. */
 export function whyUnreachable(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer';
-  const code = 'code' in error ? `${String(error.code)}: ` : '';
-  const advice = certificateAdvice.find(([codes]) => codes.test(code));
-  return messageText([code + error.message, ...(advice?.slice(1) ?? [])].join('; '), 300);
+  const code = codeOf(error);
+  const advice = certificateAdvice.find(([codes]) => codes.test(code ?? ''));
+  const message = code === null ? error.message : `${code}: ${error.message}`;
+  return messageText([message, ...(advice?.slice(1) ?? [])].join('; '), 300);
 }

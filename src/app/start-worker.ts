@@ -98,7 +98,7 @@ const writeTime = async (store: Store): Promise<number> => {
 export async function startWorker(given: MachineDeps): Promise<RunningWorker> {
   for (;;) {
     try {
-      await requireSpaceToStart(given.config);
+      requireSpaceToStart(given.config);
       const life: Life = new Lifecycle(stopOrder);
       return await life.start(() => startOnce(given, life));
     } catch (error) {

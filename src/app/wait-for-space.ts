@@ -1,11 +1,10 @@
-import { statfs } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { startHealthServer } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../core/message-text.ts';
 import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
 import { isOutboxBlocked } from '../ops/disk-guard.ts';
-import { freeSpace, isOutOfSpace } from '../store/sqlite/disk-errors.ts';
+import { freeBytesOf, freeSpace, isOutOfSpace } from '../store/sqlite/disk-errors.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 const checkEveryMs = 1000;
@@ -18,10 +17,10 @@ const startBytes = 4 * 1_048_576;
 const longestWaitMs = 30_000;
 
 /** @throws OrderSyncError DISK_FULL when there is too little space to begin a start */
-export async function requireSpaceToStart({ dataDir }: Pick<Config, 'dataDir'>): Promise<void> {
+export function requireSpaceToStart({ dataDir }: Pick<Config, 'dataDir'>): void {
   // A folder that is missing is created by the start, or refused.
   if (!existsSync(dataDir)) return;
-  const freeBytes = await freeBytesIn(dataDir);
+  const freeBytes = freeBytesOf(dataDir);
   if (freeBytes >= startBytes) return;
   const message = `${freeBytes} bytes are free on the disk of ${dataDir}, and ${startBytes} are needed to start`;
   throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace });
@@ -49,7 +48,7 @@ export async function waitForSpace(
   const { dataDir, admin } = config;
   const details = {
     folder: dataDir,
-    free_bytes: await freeBytesIn(dataDir),
+    free_bytes: freeBytesOf(dataDir),
     needed_bytes: startBytes,
     reason,
   };
@@ -74,13 +73,8 @@ export async function waitForSpace(
       const message = `The worker did not start, because ${why}: ${reason}`;
       const hint = 'hint' in failure ? String(failure.hint) : freeSpace;
       throw new OrderSyncError(code, message, { hint, cause: failure });
-    } while (clock.steadyMs() < untilMs && (await freeBytesIn(dataDir)) < startBytes);
+    } while (clock.steadyMs() < untilMs && freeBytesOf(dataDir) < startBytes);
   } finally {
     await health.close();
   }
-}
-
-async function freeBytesIn(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
 }

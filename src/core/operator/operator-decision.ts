@@ -11,7 +11,7 @@ import { deliversUnits, type ReferencedPurchase } from '../order/purchase.ts';
 import { judgeResend } from '../entry/resend.ts';
 import type { OperatorCommand } from './operator-command.ts';
 import { missingUnits } from '../answers/units.ts';
-import { unitsByOperator } from './units-by-operator.ts';
+import { refuse, unitsByOperator } from './units-by-operator.ts';
 
 type WithoutFrame<Command> = Command extends unknown
   ? Omit<Command, 'reference' | 'actor' | 'reason'>
@@ -75,9 +75,8 @@ export interface OperatorMove
 
 type OperatorVerdict =
   | { readonly ok: true; readonly move: OperatorMove }
-  | { readonly ok: false; readonly why: string; readonly hint: string };
+  | ReturnType<typeof refuse>;
 
-const refuse = (why: string, hint: string): OperatorVerdict => ({ ok: false, why, hint });
 const accept = (move: OperatorMove): OperatorVerdict => ({ ok: true, move });
 
 const unchanged = (facts: OperatorFacts): OperatorMove => ({

@@ -78,11 +78,10 @@ interface Resolved extends OrderOfUnits {
   readonly units: readonly Unit[];
 }
 
-type Entered =
-  | { readonly ok: true; readonly units: readonly Unit[] }
-  | { readonly ok: false; readonly why: string; readonly hint: string };
+type Entered = { readonly ok: true; readonly units: readonly Unit[] } | ReturnType<typeof refuse>;
 
-const refuse = (why: string, hint: string): Entered => ({ ok: false, why, hint });
+/** Why an operator may not do something, and what can be done. */
+export const refuse = (why: string, hint: string) => ({ ok: false, why, hint }) as const;
 
 /**
  * The units of an entry that an operator resolves: those that they entered, and those that the API

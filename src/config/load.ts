@@ -6,14 +6,17 @@ import { digestValues, explainValues } from './explain.ts';
 import { checkFolders, checkPaths, checkWebhook } from './intake-rules.ts';
 import { type ConfigSources, readLayers } from './layers.ts';
 import { completeDocument, parseDocument, toConfig } from './resolve.ts';
-import { checkAlerts, checkResults } from './results-rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { schemaTreeOf } from './schema-tree.ts';
-import { checkTrial } from './schema.ts';
 import { readSecrets, warnOfReadableFiles } from './secrets.ts';
 import { SectionCheck } from './section-check.ts';
-import { checkSeal } from './upkeep-section.ts';
-import { checkWholesale } from './wholesale-rules.ts';
+import {
+  checkAlerts,
+  checkResults,
+  checkSeal,
+  checkTrial,
+  checkWholesale,
+} from './section-rules.ts';
 
 const rules = [
   checkWholesale,

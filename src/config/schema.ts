@@ -16,7 +16,6 @@ import { alertsSection, resultsSection } from '../results/settings.ts';
 import { shopLists } from '../storefronts/settings.ts';
 import { submitSection } from '../buying/decision/settings.ts';
 import { wholesaleSection } from '../wholesale/settings.ts';
-import type { SectionCheck } from './section-check.ts';
 import { backup, retention, seal } from './upkeep-section.ts';
 
 const disk = section('The disk of the outbox.', {
@@ -100,12 +99,3 @@ export const configSchema = keysOf({
     .optional()
     .describe('The sandbox of `demo` and `sandbox`. See docs/sandbox.md.'),
 });
-
-/**
- * With times of its own a production worker would have no back-off, or break the budget of the
- * supplier.
- */
-export function checkTrial(check: SectionCheck): void {
-  if (check.at('trial') === undefined || check.isSandbox) return;
-  check.report(['trial'], 'is only for trials: remove it, or set `wholesale.environment: sandbox`');
-}

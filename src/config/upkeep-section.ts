@@ -8,9 +8,7 @@ import {
   section,
   usualPath,
 } from '../core/settings/schema-values.ts';
-import { isSealKey, sealKeyBytes } from '../core/sealing/seal-keys.ts';
 import { isCronExpression } from '../ops/schedule.ts';
-import type { SectionCheck } from './section-check.ts';
 
 export const seal = section(
   'The keys that seal delivered codes in the database. See docs/sealing.md.',
@@ -49,12 +47,3 @@ export const backup = section('Backups of the database.', {
       'When the worker makes a backup and checks the database for damage, as a cron expression in UTC, or `off`.',
     ),
 });
-
-/** A key that is too short would seal nothing, and two with one id could not be told apart. */
-export function checkSeal(check: SectionCheck): void {
-  const keys = check.entries('seal', 'keys');
-  check.distinct(keys, 'id', 'the ids of the other keys');
-  const rule = `must be base64 of ${sealKeyBytes} bytes, for example from: openssl rand -base64 32`;
-  const problemOf = (value: string) => (isSealKey(value) ? null : rule);
-  check.secretsOf(keys, 'value', problemOf, (first) => `is the same key as ${first}`);
-}

@@ -19,7 +19,6 @@ export function buildWholesaleClient(
 ): WholesaleClient {
   const { timeouts, baseUrl, shopUrl, wire, ca } = config.wholesale;
   const { answerTimes } = apiClock;
-  const trust = ca === null ? {} : { ca };
   return createWholesaleClient({
     baseUrl,
     shopUrl,
@@ -28,7 +27,7 @@ export function buildWholesaleClient(
     clock,
     version,
     answerTimes,
-    ...trust,
+    ca: ca ?? undefined,
   });
 }
 

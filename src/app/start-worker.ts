@@ -129,10 +129,7 @@ async function startOnce(given: MachineDeps, life: Life): Promise<RunningWorker>
   if (webhook !== null) failing.push(webhook);
   const failed = Promise.race(failing.map((part) => part.failed));
   failed.catch(() => undefined);
-  const addresses = {
-    admin: admin.address,
-    ...(webhook === null ? {} : { webhook: webhook.address }),
-  };
+  const addresses = { admin: admin.address, webhook: webhook?.address };
   const { upstream } = deps.config.wholesale;
   deps.logger.info({ upstream, ...addresses, ...store.read.backlog() }, 'worker started');
   return {
@@ -281,7 +278,6 @@ async function startAdminServer(
   const { store, readBack } = parts;
   const readBackCheck: HealthCheck = {
     name: 'read_back',
-    readiness: false,
     check: () => readBack.health(),
     details: () => readBack.details(),
   };

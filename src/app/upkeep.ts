@@ -57,7 +57,6 @@ export class Upkeep {
   get healthCheck(): HealthCheck {
     return {
       name: 'upkeep',
-      readiness: false,
       check: () => this.health(),
       details: () => this.#trouble?.[1] ?? null,
     };

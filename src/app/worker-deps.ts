@@ -30,7 +30,9 @@ export interface WorkerDeps {
   /** Aborts when the worker is asked to stop: a start that waits for space on the disk ends. */
   readonly stopping?: AbortSignal;
   /** Reads the configuration that `config` came from again. Absent: the worker refuses a reload. */
-  readonly reading?: Omit<ConfigInUse, 'config'> & { readonly load: () => LoadedConfig };
+  readonly reading?:
+    | (Omit<ConfigInUse, 'config'> & { readonly load: () => LoadedConfig })
+    | undefined;
 }
 
 /** Before the outbox is open, with which its steady time continues. */

@@ -19,7 +19,7 @@ interface WorkerRun {
   readonly config: Config;
   readonly logger: Logger;
   /** Where the config came from: then SIGHUP reloads it. */
-  readonly reading?: WorkerDeps['reading'];
+  readonly reading?: WorkerDeps['reading'] | undefined;
   /** Called once the worker has started. It may end the worker by resolving to `stop`. */
   readonly whileRunning?: (
     worker: RunningWorker,
@@ -41,7 +41,7 @@ export async function runWorker(run: WorkerRun, context: CliContext): Promise<vo
       version: programVersion,
       pid: process.pid,
       stopping: stop.signal,
-      ...(reading === undefined ? {} : { reading }),
+      reading,
     });
     // A refused reload is in the log.
     hangUp?.listen(() => void worker.reload?.('SIGHUP').catch(() => undefined));

@@ -196,11 +196,9 @@ async function post<T>(
   }
   if (answered.error === undefined) return answered.result;
   const { code, message, hint } = answered.error;
-  throw new OrderSyncError(
-    isErrorCode(code) ? code : 'INVARIANT',
-    message,
-    typeof hint === 'string' ? { hint } : {},
-  );
+  throw new OrderSyncError(isErrorCode(code) ? code : 'INVARIANT', message, {
+    hint: hint ?? undefined,
+  });
 }
 
 /** Then nobody took the command. */

@@ -64,7 +64,7 @@ export interface WholesaleClientOptions {
   /** The version that the API sees in `User-Agent: order-sync/<version>`. */
   readonly version?: string;
   /** A certificate authority to trust instead of the system's, as PEM. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   /** A network instead of real connections, for tests. */
   readonly network?: HttpPort;
   /** Who is told the time of each answer. */

@@ -81,15 +81,13 @@ export function addShow(orders: Command, context: CliContext): void {
       timeline === null
         ? orderAsText(order, await unknownLimitOf(order, options))
         : timelineText(timeline);
-    const events =
-      timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };
     const text = answers === null ? shown : `${shown}\n${answersAsText(answers)}`;
-    const kept = answers === null ? {} : { answers: answers.map(answerAsJson) };
     const json = {
       ...orderAsJson(order),
-      ...events,
-      ...kept,
-      ...(units === null ? {} : { units }),
+      timeline: timeline?.events.map(jsonFields),
+      more: timeline?.more,
+      answers: answers?.map(answerAsJson),
+      units: units ?? undefined,
     };
     writeAnswer(context, options, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
   });

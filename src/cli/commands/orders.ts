@@ -76,7 +76,7 @@ function addList(orders: Command, context: CliContext): void {
       const report = {
         orders: shown.map(jsonFields),
         next_before: next,
-        ...(rows === null ? {} : { attention: rows.map(jsonFields) }),
+        attention: rows?.map(jsonFields),
       };
       const header = ['ID', 'RECEIVED', 'SOURCE', 'ORDER', 'LINES', 'STATES'];
       const columns = columnsOf(context);

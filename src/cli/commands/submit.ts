@@ -117,11 +117,7 @@ async function readAll(file: string, format: OrderFormat, folder: FolderSettings
     const names = error.columns.slice(0, 100).map((name) => JSON.stringify(name.slice(0, 64)));
     const has = names.length === 0 ? [] : [`The file has the columns ${names.join(', ')}.`];
     const message = [error.message, ...mistakes, ...has, ...may].join('\n');
-    throw new OrderSyncError(
-      'NOT_ALLOWED',
-      message,
-      error.hint === undefined ? {} : { hint: error.hint },
-    );
+    throw new OrderSyncError('NOT_ALLOWED', message, { hint: error.hint });
   }
   return { items, skus };
 }

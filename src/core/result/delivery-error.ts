@@ -31,7 +31,7 @@ export class DeliveryError extends OrderSyncError implements DeliveryFailure {
       Partial<DeliveryFailure> & { readonly hint?: string; readonly cause?: unknown },
   ) {
     const { reason, refusesResult = false, retryAfterMs = null, hint, cause } = failure;
-    super('UNREACHABLE', message, { cause, ...(hint === undefined ? {} : { hint }) });
+    super('UNREACHABLE', message, { cause, hint });
     this.reason = reason;
     this.refusesResult = refusesResult;
     this.retryAfterMs = retryAfterMs;

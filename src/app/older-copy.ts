@@ -8,7 +8,7 @@ import type { BudgetLimits, SubmitSettings } from '../buying/decision/settings.t
 import { type KeeperDeps, ProgressKeeper, type ProgressPort } from './progress-file.ts';
 
 /** The part of the configuration that says how long the calls of a lost outbox may matter. */
-export interface AfterLossSettings {
+interface AfterLossSettings {
   readonly wholesale: { readonly limits: Pick<BudgetLimits, 'windowMs' | 'transitMs'> };
   readonly submit: Pick<SubmitSettings, 'inFlightWindowMs'>;
 }

@@ -223,7 +223,7 @@ interface SettledCall {
   readonly isSent: boolean;
 }
 
-export function settleEntry(
+function settleEntry(
   outbox: Outbox,
   row: EntryRow,
   { settlement, alsoShown, nowMs, expected, isSent }: SettledCall,

@@ -53,7 +53,7 @@ export interface AttemptDeps extends CallDeps {
 }
 
 /** How one attempt ended, without anything that names its entry. */
-export interface AttemptEnd {
+interface AttemptEnd {
   readonly operation: Operation;
   readonly purpose: OpenAttempt['purpose'];
   readonly outcome: Outcome['row'];

@@ -7,7 +7,7 @@ import { DeliveryError } from '../core/result/delivery-error.ts';
 import { Deadline } from '../ops/deadline.ts';
 import { type OpenConnections, openConnections } from '../ops/outgoing-http.ts';
 
-export interface PostReceiver {
+interface PostReceiver {
   /** Often a secret: an address of Slack lets its holder post. */
   readonly url: string;
   /**

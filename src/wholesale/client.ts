@@ -78,7 +78,7 @@ interface Keyed {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface OrderCall extends RenderedCall, Keyed {
+interface OrderCall extends RenderedCall, Keyed {
   readonly operation: Operation;
   readonly expect: Expectation;
 }

@@ -29,7 +29,7 @@ export type ClearedBy =
   | 'answer';
 
 /** When one kind of evidence pauses a scope, and how that pause ends. */
-export interface EvidenceRule {
+interface EvidenceRule {
   /** The outcomes that are this evidence; none where the outcome alone does not show it. */
   readonly rows: readonly OutcomeRow[];
   readonly scope: 'product' | 'balance' | 'account';

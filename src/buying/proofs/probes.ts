@@ -63,7 +63,7 @@ type KeyCheck = ResultOf<'api'>['keys'][number];
  * @param ask null: no slot was free
  * @param trustsLookups whether a lookup has found an order before
  */
-export async function askWhetherOpen(
+async function askWhetherOpen(
   ask: (question: ProbeQuestion) => Promise<Probe | null>,
   trustsLookups: boolean,
 ): Promise<Omit<KeyCheck, 'key'>> {

@@ -18,7 +18,7 @@ const fields = [
   ['apple_install_url', 'Install on iPhone'],
 ] as const;
 
-export type UnitFieldName = (typeof fields)[number][0];
+type UnitFieldName = (typeof fields)[number][0];
 export const unitFieldNames: readonly UnitFieldName[] = fields.map(([name]) => name);
 
 /** The fields of one unit; one that did not come is absent. */

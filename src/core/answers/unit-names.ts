@@ -1,7 +1,7 @@
 import type { Unit } from './order-answer.ts';
 
 /** A name of a unit, and what it is in words that show nothing of it. */
-export interface UnitName {
+interface UnitName {
   readonly name: string;
   readonly what: string;
 }

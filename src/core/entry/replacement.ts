@@ -85,7 +85,7 @@ function fewerFor(entry: RejectedEntry): readonly Replacement[] {
  * `currency_unavailable`: "charge the other balance"), if its order names one. A balance that is
  * empty has its turn again when the other one refuses the order, too; one without a price has not.
  */
-export function fallbackFor(row: OutcomeRow, entry: RejectedEntry): readonly Replacement[] {
+function fallbackFor(row: OutcomeRow, entry: RejectedEntry): readonly Replacement[] {
   const { rules, currency, quantity } = entry;
   const other = rules.fallback_currency;
   if (other === undefined || other === currency || entry.generation >= deepest) return [];

@@ -15,7 +15,7 @@ export interface ResendFacts {
   readonly isEnding: boolean;
 }
 
-export type ResendVerdict =
+type ResendVerdict =
   | { readonly step: 'send' }
   /** It must not be sent again, but a lookup may settle it. */
   | { readonly step: 'lookup' }

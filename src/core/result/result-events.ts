@@ -11,14 +11,14 @@ export const resultEventTypes = ['order.updated', 'order.settled', 'line.needs_r
 export type ResultEventType = (typeof resultEventTypes)[number];
 
 /** The body of a post, in the form of Standard Webhooks. */
-export interface ResultEventBody {
+interface ResultEventBody {
   readonly type: ResultEventType;
   readonly timestamp: string;
   readonly data: unknown;
 }
 
 /** One event, and what is confirmed about the order after it. */
-export interface ResultEvent {
+interface ResultEvent {
   /** The same at each try of the same content, also after a restart. */
   readonly id: string;
   readonly body: ResultEventBody;

@@ -6,15 +6,15 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
   : Name;
 
 /** The section with its keys in camelCase. A section within it is turned by its own schema. */
-export type CamelKeys<Section> = {
+type CamelKeys<Section> = {
   readonly [Key in keyof Section as Key extends string
     ? CamelCase<Key>
     : Key]: Section[Key] extends (infer Item)[] ? readonly Item[] : Section[Key];
 };
 
 /** Turns the keys of the file that are set into those of the code: `window_ms` is `windowMs`. */
-export function camelKeys<Section extends object>(section: Section): CamelKeys<Section>;
-export function camelKeys(section: object): unknown {
+function camelKeys<Section extends object>(section: Section): CamelKeys<Section>;
+function camelKeys(section: object): unknown {
   const given = Object.entries(section).filter(([, value]) => value !== undefined);
   const entries = given.map(([key, value]: [string, unknown]) => {
     return [key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()), value] as const;

@@ -19,7 +19,7 @@ export const problemKinds = {
   unavailable: { status: 503, title: 'The worker accepts nothing at the moment' },
 } as const;
 
-export type ProblemCode = keyof typeof problemKinds;
+type ProblemCode = keyof typeof problemKinds;
 
 /**
  * One mistake in a document: its place as a JSON pointer in a URI fragment, as RFC 9457 shows it.

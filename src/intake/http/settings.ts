@@ -20,7 +20,7 @@ const tokenScopes = ['post', 'read', 'cancel', 'cancel_esim'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
 /** Limits on everything that a caller can make grow or wait. */
-export const defaultWebhookLimits = {
+const defaultWebhookLimits = {
   /** Of one request. */
   bodyBytes: 1_048_576,
   /** Order lines in one request, over all its orders. */

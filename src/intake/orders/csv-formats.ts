@@ -29,7 +29,7 @@ export const formatSchema = z.strictObject({
 });
 
 /** What a file of our own has: our columns, and nothing about payment. */
-export const ownFormat: CsvFormat = { columns: {}, rules: [], inherited: [], lineIdIsSku: false };
+const ownFormat: CsvFormat = { columns: {}, rules: [], inherited: [], lineIdIsSku: false };
 
 /**
  * The format of a folder: one in `config/formats`, or a file in that form. The columns of

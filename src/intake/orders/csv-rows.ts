@@ -5,7 +5,7 @@ import { countKnownNames, type CsvHeader, headerExample, readCsvHeader } from '.
 import { DocumentError, rejectHtml } from './document-error.ts';
 import type { ParseOptions } from './settings.ts';
 
-export interface CsvRecord {
+interface CsvRecord {
   readonly cells: readonly string[];
   /** The line of text on which it begins. */
   readonly lineNumber: number;

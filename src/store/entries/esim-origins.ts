@@ -14,7 +14,7 @@ export const forgetEsim = statementOf<[iccid: string, entryId: number], never>(
   'DELETE FROM esims WHERE iccid = ? AND entry_id = ?',
 );
 /** The entry that an eSIM came from. */
-export const findEntryOfEsim = statementOf<
+const findEntryOfEsim = statementOf<
   [iccid: string],
   { id: number; reference: string; state: string }
 >(

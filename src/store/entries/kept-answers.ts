@@ -3,7 +3,7 @@ import { OutboxSteps } from '../sqlite/outbox.ts';
 import { isoOf } from '../sqlite/rows.ts';
 
 /** An answer of the API with the form of its values instead of them. */
-export interface NewKeptAnswer {
+interface NewKeptAnswer {
   readonly kind: 'submit' | 'lookup' | 'products';
   readonly isError: boolean;
   readonly attemptId: number | null;

@@ -33,7 +33,7 @@ export interface EntryCommand extends AuditedRequest {
 }
 
 /** The same action for at most `mostInStep` entries that a filter found. */
-export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
+interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
   readonly references: readonly string[];
   readonly order: BulkAction;
   readonly which: BulkFilter;

@@ -5,7 +5,7 @@ import { neverMs } from '../results/due-results.ts';
 import { numbersOf, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
 /** The write-back of a result to one sink, which has not succeeded yet. */
-export interface ListedDelivery {
+interface ListedDelivery {
   readonly requestId: number;
   /** Null: it is that of a CSV order file. */
   readonly source: string | null;

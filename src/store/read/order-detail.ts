@@ -32,7 +32,7 @@ export interface AttemptDetail {
 }
 
 /** One decision; its subject is a reference, or the order itself. */
-export type AuditDetail = Omit<AuditEntry, 'id' | 'detail'>;
+type AuditDetail = Omit<AuditEntry, 'id' | 'detail'>;
 
 /** So many rejections and decisions of one order are shown. */
 const shownOfOrder = 1000;

@@ -20,7 +20,7 @@ export interface PauseEffect extends Pause {
   readonly holdsUp: number;
 }
 
-export interface SendCount {
+interface SendCount {
   readonly state: 'pending' | 'waiting' | 'unknown';
   readonly lane: string;
   readonly count: number;

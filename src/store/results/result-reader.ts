@@ -72,7 +72,7 @@ function readRejectedLines(
 }
 
 /** What is wrong with an accepted line, or with its order as a whole, since the shop changed it. */
-export type ShopFlag = Pick<RejectedRow, 'lineId' | 'code' | 'rule'>;
+type ShopFlag = Pick<RejectedRow, 'lineId' | 'code' | 'rule'>;
 
 /** A line of a shop's order whose id cannot be read is a line all the same. */
 const isFlagOfOrder = (row: RejectedRow): boolean =>
@@ -289,7 +289,7 @@ export function refuseShredded({ source, order_id: orderId, lines }: ResultDocum
   if (isShredded) throw shreddedError(`${source}/${orderId}`, 'its result');
 }
 
-export type NamedRequest = { readonly id: number } & Readonly<Record<'source' | 'orderId', string>>;
+type NamedRequest = { readonly id: number } & Readonly<Record<'source' | 'orderId', string>>;
 
 // Of two ids that differ in capital letters only, at least one has some: the index has only those.
 const selectSharing = statementOf<NamedRequest, unknown>(

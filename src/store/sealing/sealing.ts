@@ -12,7 +12,7 @@ export interface SealProgress {
   readonly more: boolean;
 }
 
-export interface SealUsage {
+interface SealUsage {
   /** The id of the key; null: the units are in clear. */
   readonly key: string | null;
   readonly entries: number;

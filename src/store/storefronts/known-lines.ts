@@ -25,7 +25,7 @@ export interface KnownLine {
   readonly same_as: number | null;
 }
 
-export type KeptLine = Pick<StorefrontLine, 'lineId' | 'remaining'>;
+type KeptLine = Pick<StorefrontLine, 'lineId' | 'remaining'>;
 
 /** A line that is not in the order any more, and its entries. */
 export interface VanishedLine {

@@ -78,7 +78,7 @@ const nothing: StorefrontTaken = {
  * A flag by which somebody may have delivered a line. For its SKU alone, only if somebody
  * acknowledged that.
  */
-export const findFlagCode = columnOf<[source: string, orderId: string, lineId: string], string>(
+const findFlagCode = columnOf<[source: string, orderId: string, lineId: string], string>(
   `SELECT code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
    AND (line_id = ? OR line_id IS NULL) AND code NOT IN ('paid_and_closed', 'two_states_in_one_second', 'unreadable_line', 'unreadable_order', 'too_many_flags')
      AND (code <> 'unknown_sku' OR acknowledged_at_ms IS NOT NULL)

@@ -16,7 +16,7 @@ export interface OrderStatement {
   readonly flags: readonly ShopFlag[];
 }
 
-export interface ShopFlag {
+interface ShopFlag {
   /** Null: the order as a whole. */
   readonly lineId: string | null;
   readonly code: string;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { assert } from '../../core/order-sync-error.ts';
 
 /** The values that a request can have, by the names of their placeholders. */
-export type RequestValues = Readonly<Record<string, string | number | null>>;
+type RequestValues = Readonly<Record<string, string | number | null>>;
 type Json = z.output<ReturnType<typeof z.json>>;
 
 const wholeText = /^\{([a-z]+)(?:\|(int|text|lower))?\}$/;

@@ -43,6 +43,9 @@ async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs
       stableMs: 0,
       unfinishedMs: 0,
     },
+    hasSpace: async () => true,
+    onAccepted: () => undefined,
+    onFileEnded: () => undefined,
   });
   await intake.scanOnce();
   writeFileSync(join(folder, 'inbox', 'orders.csv'), csvOf(lines, 'shop'));

@@ -20,7 +20,7 @@ import {
   line as storedLine,
   nothing,
   rechecking,
-  resendAgain,
+  usualClaim,
 } from '../support/outbox.ts';
 import { knownInstallation, type Installation } from './installation.ts';
 import { openOutbox } from './sample-outbox.ts';
@@ -52,14 +52,10 @@ async function claimed(
   changes: Partial<AttemptClaim> = {},
 ): Promise<OpenAttempt | null> {
   return await stepsOf(store).openAttempt({
+    ...usualClaim,
     nowMs: agoMs(anHour),
+    latestMs: agoMs(anHour),
     steadyMs: 500,
-    step: 'send',
-    keyName: 'main',
-    maxUnknownOutcomes: 1000,
-    trials: [],
-    render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
-    resend: resendAgain,
     ...changes,
   });
 }

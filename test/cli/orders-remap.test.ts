@@ -8,7 +8,7 @@ import { parseExactJson } from '../../src/core/exact-json.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
 import { wooOrder } from '../storefronts/storefront-shops.ts';
-import { close, nothing, resendAgain } from '../support/outbox.ts';
+import { close, nothing, usualClaim } from '../support/outbox.ts';
 import { installation, runHere, sandboxConfig, type Installation } from './installation.ts';
 import { openOutbox } from './sample-outbox.ts';
 
@@ -58,14 +58,10 @@ async function withOrder(): Promise<{ here: Installation; reference: string; fla
       refunds: 'unknown',
     });
     const attempt = await stepsOf(store).openAttempt({
-      step: 'send',
+      ...usualClaim,
       nowMs: Date.now(),
+      latestMs: Date.now(),
       steadyMs: 500,
-      keyName: 'main',
-      maxUnknownOutcomes: 1000,
-      trials: [],
-      render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
-      resend: resendAgain,
     });
     if (attempt === null) throw new Error('the first line is due');
     const error = { code: 'invalid_variant', message: 'no such product', buffered: false };

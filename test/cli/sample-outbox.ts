@@ -1,4 +1,4 @@
-import { resendAgain } from '../support/outbox.ts';
+import { usualClaim } from '../support/outbox.ts';
 import { stepsOf } from '../support/steps.ts';
 import { join } from 'node:path';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
@@ -139,14 +139,10 @@ export async function settleNext(
 ): Promise<void> {
   const openedMs = startMs + afterMs;
   const open: OpenAttempt | null = await stepsOf(store).openAttempt({
-    step: 'send',
-    keyName: 'main',
+    ...usualClaim,
     nowMs: openedMs,
+    latestMs: openedMs,
     steadyMs: afterMs,
-    maxUnknownOutcomes: 1000,
-    trials: [],
-    render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
-    resend: resendAgain,
   });
   assert(open !== null, 'an entry is due');
   await stepsOf(store).closeAttempt({

@@ -231,7 +231,8 @@ export class SimIntake {
       rejected: `${mount.root}/rejected`,
     };
     const hasSpace = async (): Promise<boolean> => this.#options.freeBytes() >= 200 * 1024 * 1024;
-    const folder = new FolderIntake({ store, clock, logger, config, hasSpace, onAccepted });
+    const options = { store, clock, logger, config, hasSpace, onAccepted };
+    const folder = new FolderIntake({ ...options, onFileEnded: () => undefined });
     await folder.start();
     mount.failing = true;
     const configured = plan.shopOrders.length === 0 ? [] : this.#storefront.shops;

@@ -80,21 +80,12 @@ export class Outbox {
   }
 
   claim(changes: Partial<AttemptClaim> = {}): AttemptClaim {
-    return {
-      step: 'send',
-      keyName: 'main',
-      nowMs: 2000,
-      steadyMs: changes.nowMs ?? 2000,
-      maxUnknownOutcomes: 1000,
-      trials: [],
-      render: (entry) => ({
-        method: 'POST',
-        path: '/orders',
-        body: JSON.stringify({ reference: entry.reference }),
-      }),
-      resend: resendAgain,
-      ...changes,
-    };
+    const render: AttemptClaim['render'] = ({ reference }) => ({
+      ...usualClaim.render(),
+      body: JSON.stringify({ reference }),
+    });
+    const nowMs = changes.nowMs ?? 2000;
+    return { ...usualClaim, render, nowMs, steadyMs: nowMs, latestMs: nowMs, ...changes };
   }
 
   auditLog(): readonly Record<string, unknown>[] {
@@ -137,6 +128,19 @@ export const resendAgain: ResendRules = {
   canLookUp: () => true,
   lookupsProven: () => true,
 };
+
+/** A claim without its times: all products were bought, and none failed. */
+export const usualClaim = {
+  step: 'send',
+  keyName: 'main',
+  maxUnknownOutcomes: 1000,
+  products: { isProven: () => true, isFailing: () => false, manyFail: () => false },
+  trials: [],
+  render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
+  resend: resendAgain,
+  maxAgeMs: () => null,
+  onSetAside: () => undefined,
+} as const;
 
 /** Has a claim follow a rule about orders that are to be read again. */
 export const rechecking = (rule: RecheckRule): Pick<AttemptClaim, 'maxAgeMs' | 'onSetAside'> => ({

@@ -44,11 +44,8 @@ export interface AttemptClaim {
   /** The value of the key. Absent: nobody asks which account it is of. */
   readonly keyValue?: string;
   readonly nowMs: number;
-  /**
-   * The latest time that it may be now: nothing is sent whose deadline may have passed. Default:
-   * `nowMs`.
-   */
-  readonly latestMs?: number;
+  /** The latest time that it may be now: nothing is sent whose deadline may have passed. */
+  readonly latestMs: number;
   /** Due times are compared with it. */
   readonly steadyMs: number;
   /**
@@ -56,17 +53,16 @@ export interface AttemptClaim {
    * many.
    */
   readonly maxUnknownOutcomes: number;
-  /** Absent: all were bought, and none failed. */
-  readonly products?: ProductStates;
+  readonly products: ProductStates;
   /** The paused scopes whose trial order may be sent now. */
   readonly trials: readonly string[];
-  /** See `LaneRules.maxAgeMs`. Absent: no order is read again before it is bought. */
-  readonly maxAgeMs?: LaneRules['maxAgeMs'];
+  /** See `LaneRules.maxAgeMs`. */
+  readonly maxAgeMs: LaneRules['maxAgeMs'];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedCall;
   readonly resend: ResendRules;
   /** Entries that are not called now have changed. */
-  readonly onSetAside?: (aside: readonly SetAside[]) => void;
+  readonly onSetAside: (aside: readonly SetAside[]) => void;
 }
 
 export interface OpenAttempt {
@@ -149,7 +145,7 @@ export function openAttempt(outbox: Outbox, queue: Queue, claim: AttemptClaim): 
     for (const each of aside) setAside(outbox, each, claim);
     return row === null ? null : claimEntry(outbox, row, request, claiming);
   });
-  if (aside.length > 0) claim.onSetAside?.(aside);
+  if (aside.length > 0) claim.onSetAside(aside);
   // An entry that is looked up first, or sent again, counts as an unknown outcome now.
   const isRecovering = aside.some(({ step }) => step.step === 'recover');
   return attempt === null && isRecovering ? openAttempt(outbox, queue, claim) : attempt;
@@ -167,7 +163,7 @@ function notHoldingUp(pauses: readonly Pause[], { step }: AttemptClaim): readonl
 /** First what was sent before, then what is new. */
 function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
   const { claim, queue, pauses } = claiming;
-  const { nowMs, steadyMs, latestMs = nowMs, resend } = claim;
+  const { nowMs, steadyMs, latestMs, resend } = claim;
   const aside: SetAside[] = [];
   for (const row of queue.toSendAgain(steadyMs)) {
     const facts = unknownFactsOf(database, row, claiming);
@@ -183,9 +179,9 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
     trials: new Map(claim.trials.map((scope) => [scope, probesOf(scope)])),
     exposure: readExposure(database),
     maxUnknownOutcomes: claim.maxUnknownOutcomes,
-    products: claim.products ?? allProven,
+    products: claim.products,
     fullFamilies: new Set([...fullFamilies(database).keys()].map((family) => `family:${family}`)),
-    maxAgeMs: claim.maxAgeMs ?? (() => null),
+    maxAgeMs: claim.maxAgeMs,
   };
   const skipped: number[] = [];
   while (aside.length < mostSetAside && skipped.length < mostSkipped) {
@@ -201,12 +197,6 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
   }
   return { row: null, aside };
 }
-
-const allProven: ProductStates = {
-  isProven: () => true,
-  isFailing: () => false,
-  manyFail: () => false,
-};
 
 /**
  * An entry whose request cannot be rendered is never sent, and must not stop the others; nor is the

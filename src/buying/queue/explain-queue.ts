@@ -28,8 +28,8 @@ export interface QueueSources {
   readonly worker: {
     readonly gate: Pick<BudgetGate, 'usage' | 'nextInMs'>;
     readonly concurrency: number;
-    /** The time by which it judges deadlines; absent: `nowMs`. */
-    readonly present?: PresentTime;
+    /** The time by which it judges deadlines. */
+    readonly present: PresentTime;
   } | null;
 }
 

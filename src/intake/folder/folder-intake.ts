@@ -49,12 +49,12 @@ interface FolderIntakeOptions {
   readonly logger: Logger;
   readonly config: FolderSettings;
   readonly openSkuMap?: OpenSkuMap;
-  /** Whether the disk has space for new orders; absent: nobody asks. */
-  readonly hasSpace?: () => Promise<boolean>;
+  /** Whether the disk has space for new orders. */
+  readonly hasSpace: () => Promise<boolean>;
   /** The outbox has new lines, or lines that it knows came again. */
-  readonly onAccepted?: (lines: AcceptedLines) => void;
+  readonly onAccepted: (lines: AcceptedLines) => void;
   /** Counts the files that were read to their end, or as far as the stop of the worker allowed. */
-  readonly onFileEnded?: (outcome: FileOutcome['kind']) => void;
+  readonly onFileEnded: (outcome: FileOutcome['kind']) => void;
 }
 
 const retryMs = 60_000;
@@ -277,8 +277,7 @@ export class FolderIntake {
   }
 
   async #hasDiskSpace(): Promise<boolean> {
-    const { hasSpace = async () => true } = this.#options;
-    if (await hasSpace()) {
+    if (await this.#options.hasSpace()) {
       this.#log.solved('disk');
       return true;
     }
@@ -327,7 +326,7 @@ export class FolderIntake {
   }
 
   async #ingest(file: ClaimedFile, report: ScanReport): Promise<FileOutcome['kind'] | null> {
-    const { config, clock, store, onAccepted = () => undefined } = this.#options;
+    const { config, clock, store, onAccepted } = this.#options;
     const context: FileContext = {
       store: store.intake,
       clock,
@@ -349,7 +348,7 @@ export class FolderIntake {
     });
     if (outcome === undefined) return null;
     this.#log.outcome(outcome);
-    this.#options.onFileEnded?.(outcome.kind);
+    this.#options.onFileEnded(outcome.kind);
     if (outcome.kind === 'interrupted') return outcome.kind;
     this.#unfinished.delete(file.id);
     this.#begun.delete(file.id);

@@ -25,7 +25,7 @@ interface WebhookIntakeOptions {
   readonly config: WebhookSettings;
   readonly shops: ShopHandlers;
   readonly version: string;
-  readonly onAccepted?: (lines: AcceptedLines) => void;
+  readonly onAccepted: (lines: AcceptedLines) => void;
   /**
    * Reads a shop back when a webhook does not say which lines were refunded. Absent: the order is
    * flagged for review.
@@ -133,14 +133,7 @@ export class WebhookIntake {
   }
 
   #createEndpoints(config: WebhookSettings, shops: ShopHandlers): Endpoints {
-    const {
-      store,
-      clock,
-      logger,
-      version,
-      onAccepted = () => undefined,
-      readBack = null,
-    } = this.#options;
+    const { store, clock, logger, version, onAccepted, readBack = null } = this.#options;
     const orders = {
       config,
       store,

@@ -23,7 +23,7 @@ interface ReadBackDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly connections: ShopConnections;
-  readonly onFound?: ShopReaderDeps['onFound'];
+  readonly onFound: ShopReaderDeps['onFound'];
 }
 
 type ShopName = Pick<Shop, 'platform' | 'shop'>;

@@ -20,7 +20,7 @@ export interface ShopReaderDeps extends WatermarkDeps {
   /** Takes in the orders that were read: by the settings in use, which a reload may change. */
   readonly handler: () => ShopHandler;
   /** An order of this source was found that no webhook had brought. */
-  readonly onFound?: ((source: string) => void) | undefined;
+  readonly onFound: (source: string) => void;
 }
 
 /** So many failed runs in a row make the health check warn. Refused keys do so at once. */
@@ -243,7 +243,7 @@ export class ShopReader {
 
   #count(result: StorefrontAnswer, counts: Counts): void {
     if (result.kind === 'taken') {
-      if (result.taken.accepted > 0) this.#deps.onFound?.(this.#deps.shop.source);
+      if (result.taken.accepted > 0) this.#deps.onFound(this.#deps.shop.source);
       for (const key of ['accepted', 'takenBack', 'flagged'] as const)
         counts[key] += result.taken[key];
     } else if (result.kind === 'unreadable') {

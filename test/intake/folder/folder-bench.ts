@@ -99,6 +99,7 @@ export class FolderBench {
       config: { ...this.config, ...changes },
       openSkuMap: (path) => new SkuFile(path, this.clock, logger),
       hasSpace: async () => this.hasSpace,
+      onFileEnded: () => undefined,
       onAccepted: () => {
         this.accepted += 1;
         this.#acceptance.resolve();

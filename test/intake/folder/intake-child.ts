@@ -28,6 +28,8 @@ const intake = new FolderIntake({
     stableMs: 0,
     unfinishedMs: 0,
   },
+  hasSpace: async () => true,
+  onFileEnded: () => undefined,
   onAccepted: () => process.stdout.write('accepted\n'),
 });
 process.stdout.write('ready\n');

@@ -28,6 +28,7 @@ const intake = await WebhookIntake.start({
   clock: new SystemClock(),
   logger: pino({ level: 'silent' }),
   version: '0.0.0',
+  onAccepted: () => undefined,
   shops: { formats: [], handlerFor: () => null, health: () => 'pass', details: () => null },
   config: {
     listen: { host: '127.0.0.1', port: 0 },

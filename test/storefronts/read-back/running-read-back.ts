@@ -88,6 +88,7 @@ export async function readBackOf(
     logger,
     connections: new ShopConnections({ clock, version: '0.0.0' }),
     handlerOf: () => handler,
+    onFound: () => undefined,
   });
   onTestFinished(async () => {
     await readBack.stop();

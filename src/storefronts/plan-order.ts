@@ -54,16 +54,13 @@ export function planDeletion(
   context: PlanContext,
 ): StorefrontOrder {
   const { source, onRefund } = shop;
-  const order = {
+  return {
+    ...context,
     source,
     orderId,
     onRefund,
-    ...context,
     modifiedMs: context.nowMs,
     refundCount: 0,
-  };
-  return {
-    ...order,
     refundUnclear: false,
     state: 'deleted',
     status: 'deleted',
@@ -88,35 +85,14 @@ export function planOrder(
     const lacksSku = isVariation(line.product) && ownSkus?.has(normalSku(line.sku)) === false;
     return planLine(order, line, { shop, skus, nowMs, earliestMs, parentSku, lacksSku, before });
   });
-  const {
-    orderId,
-    modifiedMs,
-    state,
-    refundCount,
-    refundUnclear,
-    paidMs,
-    marks,
-    saleKey,
-    result = null,
-  } = order;
   const { source, onRefund } = shop;
   const { earliestMs: _, ...taken } = context;
-  const shared = {
-    source,
-    orderId,
-    modifiedMs,
-    state,
-    refundCount,
-    refundUnclear,
-    onRefund,
-    paidMs,
-    marks,
-    saleKey,
-    result,
-  };
   return {
+    ...order,
     ...taken,
-    ...shared,
+    source,
+    onRefund,
+    result: order.result ?? null,
     metadata: metadataOf(order),
     status: messageText(order.status, 60),
     ofMany: lines.find(isOfMany)?.hold ?? null,
@@ -314,8 +290,7 @@ export function toOrderLine(
     extra: {
       sku: line.sku,
       shop_quantity: String(line.remaining),
-      // An order that an earlier version has kept does not have it.
-      ...(typeof line.product === 'string' && { shop_product: line.product }),
+      ...(line.product !== null && { shop_product: line.product }),
     },
   });
   if (!parsed.success) {

@@ -42,8 +42,8 @@ type Trouble = readonly [
 export class Upkeep {
   readonly #deps: UpkeepDeps;
   readonly #loop: Loop;
-  /** When a task is to be performed, by the monotonic clock. */
-  readonly #dueAtMs = new Map<UpkeepTask, number>();
+  /** When the tasks are to be performed, in steady time. */
+  #dueMs = Number.POSITIVE_INFINITY;
   readonly #results = new Map<UpkeepTask, UpkeepResult>();
   #schedule: Schedule | null = null;
   /** Why the last answer of `health` was not `pass`; null: it was. */
@@ -77,12 +77,11 @@ export class Upkeep {
       const last = await store.upkeep.last(task);
       if (last !== null) this.#results.set(task, last);
     }
+    const { schedule } = config.backup;
     const doneAtMs = this.#results.get('backup')?.doneAtMs ?? null;
     const wasMissed = doneAtMs !== null && clock.wallMs() - doneAtMs > missedAfterMs;
-    if (config.backup.schedule !== null && wasMissed)
-      this.#dueAtMs.set('backup', clock.steadyMs() + firstAfterMs);
-    if (config.backup.schedule !== null)
-      this.#schedule = onSchedule(config.backup.schedule, () => this.#notify());
+    if (schedule !== null && wasMissed) this.#dueMs = clock.steadyMs() + firstAfterMs;
+    if (schedule !== null) this.#schedule = onSchedule(schedule, () => this.#notify());
     this.#loop.start();
   }
 
@@ -93,24 +92,21 @@ export class Upkeep {
   }
 
   #notify(): void {
-    for (const task of upkeepTasks) this.#dueAtMs.set(task, this.#deps.clock.steadyMs());
+    this.#dueMs = this.#deps.clock.steadyMs();
     this.#loop.notify();
   }
 
   async #round(): Promise<number> {
-    const steadyMs = this.#deps.clock.steadyMs();
-    for (const [task, atMs] of this.#dueAtMs) {
-      if (atMs > steadyMs) continue;
-      await this.#perform(task);
-      return 0;
-    }
-    return Math.min(longestWaitMs, ...[...this.#dueAtMs.values()].map((atMs) => atMs - steadyMs));
+    const leftMs = this.#dueMs - this.#deps.clock.steadyMs();
+    if (leftMs > 0) return Math.min(longestWaitMs, leftMs);
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    for (const task of upkeepTasks) if (!this.#loop.signal.aborted) await this.#perform(task);
+    return 0;
   }
 
   async #perform(task: UpkeepTask): Promise<void> {
     const { clock, logger } = this.#deps;
     const startMs = clock.steadyMs();
-    this.#dueAtMs.delete(task);
     try {
       const found = task === 'backup' ? await this.#backUp() : await this.#check();
       const line = { task, duration_ms: Math.round(clock.steadyMs() - startMs), ...found };

@@ -16,7 +16,6 @@ export interface BulkPreview {
   readonly found: readonly FoundEntries[];
   /** How many entries fit, at most as many as are counted of each state. */
   readonly matched: number;
-  /** The entries of one run, in no particular order. */
   readonly references: readonly string[];
 }
 

@@ -46,7 +46,6 @@ interface HealthServerOptions {
    * database fails.
    */
   readonly pauses?: () => object;
-  /** For `/metrics`; absent: there are none. */
   readonly metrics?: { readonly contentType: string; text(): Promise<string> };
   /** True once the worker is stopping: not ready any more, still alive. */
   readonly draining: () => boolean;

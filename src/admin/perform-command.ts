@@ -93,7 +93,6 @@ export async function performCommand(
 
 /** The parts of a running worker that a command may concern. */
 interface CommandedWorker {
-  /** Reads the pauses again. */
   pausesChanged(): Promise<void>;
   /** Wakes every loop for which the command may have left work. */
   notify(): void;

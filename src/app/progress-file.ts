@@ -87,7 +87,6 @@ export function progressFilePath(
 }
 
 const everyMs = 1000;
-/** How often the log repeats that the file cannot be written. */
 const reminderMs = 3_600_000;
 
 export interface KeeperDeps {

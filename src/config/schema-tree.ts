@@ -22,7 +22,6 @@ export interface SchemaNode {
   readonly propertyNames?: { readonly enum?: readonly string[] };
   readonly additionalProperties?: SchemaNode | boolean;
   readonly secret?: 'required' | 'optional';
-  /** Its value is a path. */
   readonly path?: boolean;
   /** The content of the file belongs in the configuration. */
   readonly certificates?: boolean;

@@ -34,7 +34,6 @@ export class SectionCheck {
   readonly tree: unknown;
   readonly isSandbox: boolean;
   readonly issues: ConfigIssue[] = [];
-  /** Sentences for the log about what works, and should be corrected. */
   readonly warnings: string[] = [];
   /** All that are known, by the dotted path of their key. */
   readonly secrets = new Map<string, string>();

@@ -33,7 +33,6 @@ export type ClosedBecause =
 
 interface Connection {
   readonly address: string;
-  /** The last request and its answer; null before the first. */
   request: IncomingMessage | null;
   answer: ServerResponse | null;
 }

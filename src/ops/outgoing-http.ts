@@ -11,7 +11,6 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-/** The head of an answer, and its body piece by piece. */
 export interface IncomingAnswer {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -84,7 +84,6 @@ export interface DeliveryDeps {
 const parallel = 8;
 
 interface Due extends Pick<DueDelivery, 'requestId' | 'version' | 'tries'> {
-  /** What log lines say about it. */
   readonly subject: Readonly<Record<string, string>>;
   readonly deliver: (calls: Calls) => Promise<DeliveryEnd>;
 }

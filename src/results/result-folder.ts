@@ -38,7 +38,6 @@ export class ResultFolder {
   readonly #path: string;
   readonly #access: FileAccess;
   readonly #ready = new Set<string>();
-  /** The files that are written at the moment, and those that are removed. */
   readonly #writing = new Set<string>();
   readonly #removing = new Map<string, Promise<void>>();
 

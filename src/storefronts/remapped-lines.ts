@@ -10,7 +10,6 @@ import type { ShopSettings } from './shop/shop-settings.ts';
 
 /** Where a line's SKU map is, and what stands beside it. */
 export interface MapOfLine extends Pick<ShopSettings, 'source' | 'currency' | 'skuMap'> {
-  /** The rules of the shop; null: it has none of its own. */
   readonly shop: ShopSettings | null;
 }
 

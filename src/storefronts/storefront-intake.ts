@@ -92,7 +92,6 @@ export class StorefrontIntake {
     return followEveryMs;
   }
 
-  /** `warn`: see `details`. */
   health(): 'pass' | 'warn' {
     return this.details() === null ? 'pass' : 'warn';
   }
@@ -116,7 +115,6 @@ export class ShopHandler {
   /** Orders that deliveries named and did not have: to be read. */
   readonly named = new Set<string>();
   readonly #deps: StorefrontIntakeDeps;
-  /** SKUs of variations that are surely their own. */
   readonly #ownSkus = new Set<string>();
   /** By which the shop names itself; null: they were not read yet. */
   #sites: Set<string> | null = null;

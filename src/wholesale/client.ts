@@ -343,7 +343,6 @@ export class WholesaleClient {
     );
   }
 
-  /** The request of a lookup; why there is none. */
   #lookupRequest({
     family,
     key,

@@ -104,7 +104,6 @@ function valuesIn(body: ExactJson, kind: SampleKind, operation: Operation, wire:
   ]);
 }
 
-/** What an operator should correct. */
 function problemsOf({
   kind,
   row,

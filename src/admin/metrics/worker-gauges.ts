@@ -34,7 +34,6 @@ import {
  */
 const mostCounted = 10_000;
 
-/** Where the values come from at each scrape. */
 export interface GaugeSources {
   readonly store: Omit<ReadOnlyStore, 'checkHealth'>;
   readonly gate: Pick<BudgetGate, 'usage' | 'rateLimitedTotal'>;

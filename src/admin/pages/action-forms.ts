@@ -10,7 +10,6 @@ import { bulkActions, resolutions, statesFor } from '../../core/operator/operato
 interface OfferedAction {
   /** The text of the link that opens the form, and of its button. */
   readonly title: string;
-  /** The effect of the action. */
   readonly what: string | Html;
   readonly fields: Readonly<Record<string, string>>;
   /** Fields for the operator to fill in, besides the reason. */
@@ -241,7 +240,6 @@ export const actionForms = {
   /** The list as it is for a visitor who may only look. */
   selection: (list: Html, context: FormContext) =>
     mayDecide(context) ? selectionForm(list, context) : list,
-  /** For the orders that a list shows, all pages of it. */
   orderList: (filter: URLSearchParams, context: FormContext) =>
     forms(orderListActions(filter), context),
   pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),

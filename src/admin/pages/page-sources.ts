@@ -25,7 +25,6 @@ export interface PageSources {
 
 export interface FormContext {
   readonly visitor: Visitor;
-  /** The page that the visitor returns to when it is done. */
   readonly returnTo: string;
 }
 

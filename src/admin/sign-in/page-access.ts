@@ -138,7 +138,6 @@ export class PageAccess {
     return id;
   }
 
-  /** The session of the cookie; null when there is none, or when it has ended. */
   #use(context: Context<PageEnv>): Session | null {
     const key = digestOf(getCookie(context, cookieName) ?? '');
     const session = this.#sessions.get(key);

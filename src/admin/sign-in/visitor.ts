@@ -22,7 +22,6 @@ export interface PageEnv {
   Variables: { visitor: Visitor };
 }
 
-/** Headers that a proxy adds. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**

@@ -37,7 +37,6 @@ export interface EndedCall {
   readonly endedMs: number;
 }
 
-/** One entry that counts against a scope. */
 export interface Evidence {
   readonly scope: string;
   readonly reason: EvidenceReason;
@@ -60,7 +59,6 @@ export interface JudgeInput {
   /** The evidence against the scopes of the call until now. */
   readonly evidence: readonly Evidence[];
   readonly pauses: readonly JudgedPause[];
-  /** See `Products`. */
   readonly products: {
     isProven(product: string): boolean;
     boughtLately(steadyMs: number): boolean;

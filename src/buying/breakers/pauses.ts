@@ -59,7 +59,6 @@ export class Pauses {
   #pauses: readonly Pause[] = [];
   /** Scopes whose probes cannot tell, so that an order is sent as their trial. */
   readonly #askedByOrder = new Set<string>();
-  /** How many probes of a scope in a row could not tell. */
   readonly #unclear = new Map<string, number>();
   /** The attempts that are trials of a scope, while they are under way. */
   readonly #trials = new Map<string, number>();

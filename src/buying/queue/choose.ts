@@ -40,7 +40,6 @@ export interface Candidates {
   readonly hasWaiting: boolean;
 }
 
-/** What a claim knows about scopes. */
 export interface LaneRules {
   readonly paused: PausedScopes;
   /** The paused scopes whose trial order may be sent now, and how often each was tried. */

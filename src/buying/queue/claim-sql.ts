@@ -79,7 +79,6 @@ export interface OpenAttempt {
    * The key may be of another account than the one that sent the entry: "not found" proves nothing.
    */
   readonly mayBeOtherAccount?: boolean;
-  /** The paused scopes whose trial order this is. */
   readonly trialOf: readonly string[];
 }
 
@@ -105,7 +104,6 @@ const updateSending = statementOf<Record<string, unknown>, never>(
    WHERE id = :id AND state = :from`,
 );
 
-/** What a claim reads once. */
 interface Claiming {
   readonly claim: AttemptClaim;
   readonly queue: Queue;

@@ -39,7 +39,6 @@ export function addDemo(program: Command, context: CliContext): void {
   });
 }
 
-/** How other commands find the outbox of this demo. */
 const whereOf = ({ config = '', set = {} }: ConfigOptions): string =>
   [`--config ${config}`, ...Object.entries(set).map((pair) => `--set ${pair.join('=')}`)].join(' ');
 

@@ -220,7 +220,6 @@ interface BulkOptions extends ConfigOptions {
   readonly reason?: string;
 }
 
-/** How many references a preview shows. */
 const shown = 10;
 const participles = {
   retry: 'retried',

@@ -150,7 +150,6 @@ function findingsOf(
 ) {
   /** SKUs whose orders would be rejected, or flagged for review. */
   const problems: Finding[] = [];
-  /** SKUs that the catalogue says nothing about. */
   const unknown: Finding[] = [];
   for (const [sku, item] of skus) {
     const verdict = checkSku(item, currency, catalogue);
@@ -158,7 +157,6 @@ function findingsOf(
     const { code, message } = verdict;
     (verdict.kind === 'problem' ? problems : unknown).push({ sku, code, message });
   }
-  /** SKUs of orders that are not in the map. */
   const unmapped = sightings
     .filter(({ sku, unmappedOrders }) => unmappedOrders > 0 && !skus.has(sku))
     .map(({ sku, unmappedOrders, lastOrderId, lastSeenAt }) => ({

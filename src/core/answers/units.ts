@@ -1,7 +1,6 @@
 import { deliversUnits, type ReferencedPurchase } from '../order/purchase.ts';
 import type { Unit } from './order-answer.ts';
 
-/** The order that units are compared with. */
 export interface OrderOfUnits
   extends Pick<ReferencedPurchase, 'operation' | 'variant' | 'plan' | 'reference' | 'quantity'> {
   readonly orderNumber: string | null;

@@ -77,7 +77,6 @@ export function isFinal(state: EntryState): state is FinalState {
 const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;
 export type EntryActionName = (typeof entryActions)[number];
 
-/** The facts that decide which actions are allowed. */
 export interface ActionSubject {
   readonly state: EntryState;
   /**

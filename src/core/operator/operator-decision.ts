@@ -62,7 +62,6 @@ export interface OperatorMove
     | 'heldFrom'
     | 'orderNumber'
   > {
-  /** `keep`: the error of the last attempt stays. */
   readonly error: 'keep' | null | { readonly code: string; readonly message: string };
   /** All units of the entry; null: as they were. */
   readonly units: readonly Unit[] | null;

@@ -20,7 +20,6 @@ export const csvResultColumns = [
 export const isCsvResultColumn = (name: string): boolean =>
   csvResultColumns.some((column) => column === name.trim().toLowerCase());
 
-/** A CSV order file as it was taken in. */
 export interface OriginalCsv {
   /** Whether it begins with a byte order mark. */
   readonly hasMark: boolean;

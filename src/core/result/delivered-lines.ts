@@ -13,10 +13,8 @@ export interface OrderedEntry extends Pick<Purchase, 'variant' | 'plan' | 'iccid
 
 export type OrderedEntries = ReadonlyMap<string, OrderedEntry>;
 
-/** What a line of an order gives its customer. */
 export interface Delivered {
   readonly units: readonly Unit[];
-  /** The ICCIDs of eSIMs that were topped up. */
   readonly toppedUp: readonly string[];
   readonly isComplete: boolean;
 }

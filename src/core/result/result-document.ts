@@ -63,7 +63,6 @@ export interface ResultLine {
   readonly line_id: string | null;
   readonly state: LineState;
   readonly entries: readonly ResultEntry[];
-  /** Why the line was not accepted; null for an accepted line. */
   readonly error: ResultError | null;
   /** Columns of the order file that mean nothing to the worker are carried through. */
   readonly extra?: Readonly<Record<string, string>>;

@@ -29,7 +29,6 @@ class ScanReport {
   changed = 0;
   /** Files that are not ready yet, or have no marker yet. */
   waiting = 0;
-  /** Files that were put back. */
   unfinished = 0;
   /** Files that could not be read or moved; they will be tried again. */
   deferred = 0;

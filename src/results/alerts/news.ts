@@ -11,7 +11,6 @@ export interface Trouble {
   readonly text: string;
 }
 
-/** Something that is wrong now, with the rows that show it. */
 interface OpenCondition extends AlertCondition {
   readonly topic: 'attention' | 'paused' | 'deliveries' | 'disk' | 'health';
   readonly severity: 'critical' | 'warning';

@@ -19,7 +19,6 @@ export function laneOf(
   return `${source}|${balances}|${productScope(purchase) ?? 'plan:'}`;
 }
 
-/** A lane, read back. */
 export interface Lane {
   readonly source: string;
   /** The balance that is charged first; null for a cancel. */

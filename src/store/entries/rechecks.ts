@@ -24,7 +24,6 @@ export interface RecheckRule {
 /** An order that is to be read again before a line of it is bought. */
 export interface DueRecheck {
   readonly orderId: string;
-  /** Since when a line waits for it. */
   readonly sinceMs: number;
   /** Why it could not be read the last time; null: it was not tried yet. */
   readonly problem: string | null;

@@ -65,7 +65,6 @@ interface Ids {
   readonly lineId: string;
 }
 
-/** A known line. */
 type Like = Pick<Ids, 'orderId' | 'lineId'> & { readonly id: number; readonly reference: string };
 // By position: it runs for each new order whose id is a number.
 const findLikeOrder = columnOf<

@@ -28,7 +28,6 @@ export interface EntryCommand extends AuditedRequest {
   readonly steadyMs: number;
   /** After this long since the first send a reference is not sent again, in ms. */
   readonly referenceExpiryMs: number;
-  /** Families whose orders the API can be asked for. */
   readonly lookupFamilies: readonly Family[];
 }
 

@@ -62,7 +62,6 @@ export interface Attention {
 export interface AttentionGroup extends Attention {
   /** How many rows; the group has what is said of the oldest of them. */
   readonly count: number;
-  /** How many shops they concern. */
   readonly sources: number;
   /** What they are about: a product, a paused scope or a sink; null: their code says it all. */
   readonly subject: string | null;
@@ -72,7 +71,6 @@ export interface AttentionGroup extends Attention {
 export interface AttentionFilter {
   readonly ids?: readonly string[] | undefined;
   readonly kind?: string | undefined;
-  /** See `AttentionGroup`. */
   readonly subject?: string | undefined;
   readonly code?: string | undefined;
   readonly source?: string | undefined;

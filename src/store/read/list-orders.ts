@@ -19,11 +19,8 @@ export interface OrderFilter {
   readonly search?: string | undefined;
   /** With an entry of this variant or plan, which is also in the state. */
   readonly product?: string | undefined;
-  /** Orders that came in at this time or later. */
   readonly sinceMs?: number | undefined;
-  /** Orders that came in before this time. */
   readonly untilMs?: number | undefined;
-  /** Only orders that stand in the attention list. */
   readonly attention?: boolean | undefined;
   readonly limit: number;
   /** Continues after the order with this id; in a sorted list, after so many orders. */
@@ -44,7 +41,6 @@ export interface OrderSummary {
   readonly rejectedLines: number;
   /** The variants and plans that it asks for, at most three, in order of their names. */
   readonly products: readonly string[];
-  /** What the API charged, by currency. */
   readonly charged: readonly { readonly cost: string; readonly currency: string }[];
   /**
    * The first e-mail address that the shop sent along, with its beginning alone; null: there is

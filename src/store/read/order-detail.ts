@@ -200,7 +200,6 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
     errorCode: row.error_code,
     errorMessage: row.error_message,
     reviewReason: row.review_reason,
-    /** The eSIMs that came from it. */
     iccids: selectIccids(database).all(row.id),
     unitCount: row.unit_count,
     shreddedAt: row.shredded_at_ms === null ? null : isoTime(row.shredded_at_ms),

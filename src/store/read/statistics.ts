@@ -60,10 +60,8 @@ export function readHourStatistics(database: Sqlite, period: Period) {
     const count = (name: HourRow['name'], key: string): number =>
       found.find((row) => row.name === name && row.key === key)?.n ?? 0;
     return {
-      /** Its beginning. */
       hour: isoTime(hour * hourMs),
       received: count('received', ''),
-      /** Entries that reached a final state. */
       settled: {
         fulfilled: count('settled', 'fulfilled'),
         refunded: count('settled', 'refunded'),

@@ -29,7 +29,6 @@ export interface TimelineEvent {
   readonly reference: string | null;
   readonly lineId: string | null;
   readonly actor: string | null;
-  /** The number of a call, counted for its entry. */
   readonly number: number | null;
   readonly keyName: string | null;
   readonly httpStatus: number | null;

@@ -10,7 +10,6 @@ import {
   type StoredResult,
 } from './result-reader.ts';
 
-/** One version of a result for one sink. */
 interface Delivery {
   readonly requestId: number;
   readonly sink: string;

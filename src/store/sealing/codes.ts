@@ -11,7 +11,6 @@ import { inTransaction, statementOf } from '../sqlite/database.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 
 export interface ShredRequest {
-  /** Only what was settled and delivered before this. */
   readonly beforeMs: number;
   readonly nowMs: number;
   readonly reason: string;

@@ -9,7 +9,6 @@ const resultSchema = z.object({
   atMs: z.number(),
   /** `failed`: it could not be done; `damaged`: the check found damage. */
   outcome: z.enum(['done', 'failed', 'damaged']),
-  /** When it was done last, in ms; null: never. */
   doneAtMs: z.number().nullable(),
   /** A stable name of what went wrong; null: nothing. */
   code: z.string().nullable(),

@@ -8,7 +8,6 @@ type State = StorefrontOrder['state'];
 
 export interface SeenState {
   readonly modifiedMs: number;
-  /** When the worker got it. */
   readonly receivedMs: number;
   readonly state: State;
   readonly refundCount: number;

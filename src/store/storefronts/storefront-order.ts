@@ -75,7 +75,6 @@ export interface UnreadableLine {
   /** It is paid for, and perhaps ours: nothing is bought for it, so it is flagged. */
   readonly isDue: boolean;
   readonly field: string;
-  /** The rule of the field and its value. */
   readonly rule: string;
 }
 

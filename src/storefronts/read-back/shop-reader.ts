@@ -34,7 +34,6 @@ const ofOneOrder: readonly string[] = ['refused', 'unreadable', 'unavailable', '
 /** So many orders that cannot be read are asked for again in one run. */
 const mostSick = 20;
 
-/** A list that is being read, and what is known of its order. */
 interface OpenList {
   readonly list: OrderList;
   /**

@@ -24,7 +24,6 @@ interface ShopFlag {
 }
 
 export interface LineStatement {
-  /** The id of the line in the shop. */
   readonly lineId: string;
   /**
    * The id that it had when it was bought: another one where an operator said that both are the same
@@ -50,7 +49,6 @@ export interface LineStatement {
   readonly units: readonly Unit[];
   /** The ICCIDs of eSIMs that were topped up; empty unless the line is done. */
   readonly toppedUp: readonly string[];
-  /** Why an operator has to act, where that is known. */
   readonly problem: { readonly code: string; readonly message: string } | null;
 }
 

@@ -13,7 +13,6 @@ export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopA
   readonly webhook: WebhookFormat;
   /** The shop of an address, as `ShopOrder.sites` names it; null: the address does not tell. */
   readonly siteOf: (address: string) => string | null;
-  /** Whether its orders say when they were paid. */
   readonly showsPayment: boolean;
   /** Reads an order as the platform's webhooks and its API show it, with every number as text. */
   readOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading;

@@ -294,7 +294,6 @@ export class ShopHttp {
     }
   }
 
-  /** Why an answer seems to come from a cache. */
   #whyCached(headers: PlainHeaders, begun: { wallMs: number; mono: number }): string | null {
     const { shopMs, wallMs, mono } = this.#told;
     // One of this machine's clocks may have jumped, not both.

@@ -31,7 +31,6 @@ export interface ShopOrder
   readonly placedMs: number | null;
   /** It has the status of a paid order and no time of payment: an operator releases it. */
   readonly lacksPaidMs?: boolean;
-  /** The shop shows it as delivered. */
   readonly isDone: boolean;
   /**
    * The addresses and ids of the shop that the order names, each with its kind: `site
@@ -59,7 +58,6 @@ export interface ShopOrderLine {
    * The eSIM that a top-up is for, as the customer typed it: every different text of that field.
    */
   readonly iccids: readonly string[];
-  /** The line of the bundle that this line is a part of. */
   readonly parentId: string | null;
   /** The shop delivers it by itself, for example a gift card for this very shop. */
   readonly isShopsOwn: boolean;
@@ -83,7 +81,6 @@ export interface UnreadableOrder
 
 /** Where a document comes from, and what is known beside it. */
 export interface ReadContext {
-  /** A header says that it is a test order. */
   readonly isTest: boolean;
   /** The shop that a header names; absent: none does. */
   readonly site?: string | undefined;

@@ -232,7 +232,6 @@ const metafieldNamespace = '$app:order_sync';
 interface ShopifyOrderNow {
   readonly order: ShopOrder;
   readonly tags: readonly string[];
-  /** The values of our metafields, by key. */
   readonly metafields: ReadonlyMap<string, string>;
   readonly fulfillmentOrders: readonly FulfillmentOrder[];
 }

@@ -69,7 +69,6 @@ export class OrderWriter {
   /** Notes that the shop refused in this run, by their first marker. */
   readonly #refused = new Map<string | undefined, ShopApiError>();
   #refunds: readonly unknown[] = [];
-  /** Whether the last call showed the order. */
   #isShown = false;
 
   constructor(statement: OrderStatement, parts: Parts) {
@@ -243,7 +242,6 @@ type OrderWrite =
         readonly lineId: string;
         readonly fields: readonly OrderField[];
       }[];
-      /** Notes that the order does not name yet. */
       readonly announced: readonly OrderNote[];
     }
   | { readonly kind: 'note'; readonly note: OrderNote }

@@ -8,9 +8,7 @@ import { itemKey, type ItemReader } from './catalogue-item.ts';
 /** One page of a catalogue list. */
 export interface CataloguePage<T> {
   readonly items: readonly { readonly key: string; readonly item: T }[];
-  /** The next page, if the answer names one. */
   readonly next: string | null;
-  /** The number of pages, if the answer names it. */
   readonly lastPage: number | null;
 }
 

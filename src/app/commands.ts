@@ -119,7 +119,7 @@ async function checkApiWithoutWorker(
       throw new OrderSyncError('NOT_ALLOWED', `the API was not asked: ${older}`, {
         hint: startTheWorker,
       });
-    await opened.store.continueTime(clock, false);
+    await opened.store.continueTime(clock);
     const { budget } = new BuyingSteps(opened.store.outbox);
     const slots = () => budget.restoreSlots(clock.steadyMs());
     const known = new Set((await slots()).map((slot) => JSON.stringify(slot)));

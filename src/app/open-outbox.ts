@@ -69,7 +69,7 @@ interface OpenedOutbox {
  * `noticeOlderCopy` comes next.
  * @param init whether a missing database may be created, and a missing reference secret with it
  * @param minFreeBytes with less free space on its disk, new orders are refused; asked for each
- * @param looks whether the file is not written
+ * @param looks whether nothing that is written stays
  */
 export function openOutbox(
   config: Config,

@@ -18,7 +18,6 @@ import {
   checkFileSystem,
   inTransaction,
   openDatabase,
-  openReadOnly,
   watchOutbox,
   type InitPolicy,
   type Sqlite,
@@ -47,7 +46,7 @@ import { adoptKeys, type KeysInUse } from './wholesale-keys.ts';
 export interface StoreOptions {
   readonly path: string;
   readonly init: InitPolicy;
-  /** The file is not written: for a check of the API while no worker runs. */
+  /** Nothing that is written stays: for a check of the API while no worker runs. */
   readonly looks?: boolean;
   readonly namespace: ReferenceNamespace;
   /** The upstream the references go to: an origin, or `sandbox`. */
@@ -122,18 +121,11 @@ export class Store extends OutboxSteps {
   /** The same for the keys alone, at the start. */
   readonly adoptKeys = this.step(adoptKeys);
 
-  /**
-   * Steady time continues on this clock from now on. Called before anything else is done.
-   * @param isWritten whether the database is written
-   */
-  async continueTime(
-    clock: OutboxClock & { continueFrom(last: TimeMark): number },
-    isWritten = true,
-  ): Promise<void> {
+  /** Steady time continues on this clock from now on. Called before anything else is done. */
+  async continueTime(clock: OutboxClock & { continueFrom(last: TimeMark): number }): Promise<void> {
     const { outbox, database } = this;
     const offMs = clock.continueFrom(lastMark(database));
     outbox.clock = clock;
-    if (!isWritten) return;
     inTransaction(database, () => {
       countTimeOff(database, offMs);
       writeMark(database, clock);
@@ -178,6 +170,7 @@ export class Store extends OutboxSteps {
 
   async close(): Promise<void> {
     if (!this.database.open) return;
+    if (this.database.inTransaction) this.database.exec('ROLLBACK');
     try {
       this.#state.files.check();
       this.database.pragma('wal_checkpoint(TRUNCATE)');
@@ -205,16 +198,19 @@ export function openStore(options: StoreOptions): Store {
   let lock: WriterLock | null = null;
   try {
     lock = lockBeforeOpening(options);
-    database = options.looks ? openToLook(options.path) : openDatabase(options.path, options.init);
+    database = openDatabase(options.path, options.init);
     lock ??= takeWriterLock(options.path);
-    if (!options.looks) migrate(database);
+    if (options.looks === true) {
+      refuseOlder(database);
+      // Each step is a part of this transaction, which `close` undoes.
+      database.exec('BEGIN');
+    } else migrate(database);
     checkStamp(database, options);
     const opened = database;
-    if (!options.looks)
-      inTransaction(opened, () => {
-        makeDatabaseIdOnce(opened);
-        countNewEntries(opened);
-      });
+    inTransaction(opened, () => {
+      makeDatabaseIdOnce(opened);
+      countNewEntries(opened);
+    });
     const keys = new SealKeys(options.sealKeys ?? []);
     checkSealKeys(opened, keys);
     return new Store(opened, lock, keys, options);
@@ -223,30 +219,6 @@ export function openStore(options: StoreOptions): Store {
     lock?.release();
     throw isDiskFailure(error) || isOutOfSpace(error) ? diskError(error, options.path) : error;
   }
-}
-
-/** What a check of the API writes: slots of its calls, and what they show about keys and scopes. */
-const writtenByChecks = 'audit budget_slots meta pauses scope_evidence wholesale_keys'.split(' ');
-
-/**
- * Opens a database whose file is never written: those tables are copies, which are gone with the
- * connection.
- */
-function openToLook(path: string): Sqlite {
-  const database = openReadOnly(path);
-  refuseOlder(database);
-  database.pragma('temp_store = MEMORY');
-  database.pragma('foreign_keys = OFF');
-  for (const table of writtenByChecks) {
-    const made = String(
-      database.prepare('SELECT sql FROM main.sqlite_schema WHERE name = ?').pluck().get(table),
-    );
-    database.exec(made.replace('CREATE TABLE', 'CREATE TEMP TABLE'));
-    // Of the audit log, which is long, only how far it has come is read.
-    const rows = table === 'audit' ? 'ORDER BY id DESC LIMIT 1' : '';
-    database.exec(`INSERT INTO temp.${table} SELECT * FROM main.${table} ${rows}`);
-  }
-  return database;
 }
 
 /**

@@ -19,7 +19,6 @@ import type { Dispatcher } from '../buying/dispatcher.ts';
 import type { WholesaleClient } from '../wholesale/client.ts';
 import type { ProgressKeeper } from './progress-file.ts';
 
-/** Everything from outside that the worker is built from. */
 export interface WorkerDeps {
   readonly config: Config;
   readonly logger: Logger;

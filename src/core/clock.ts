@@ -17,7 +17,6 @@ export interface MachineClock extends Clock {
   readonly bootId: string | undefined;
 }
 
-/** What the clocks showed at one moment. */
 export interface TimeMark {
   readonly steadyMs: number;
   readonly wallMs: number;

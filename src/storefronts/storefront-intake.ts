@@ -45,10 +45,6 @@ interface StorefrontIntakeDeps {
 
 /** One state of an order, as a webhook delivered it or as the shop's API shows it. */
 interface OrderSnapshot extends Omit<ReadContext, 'refunds' | 'nowMs'> {
-  /**
-   * The JSON document, with every number as text; undefined: it is none; `too_large`: it was not
-   * read.
-   */
   readonly document: unknown;
   readonly refunds: KnownRefunds;
   /** Absent: the shop cannot be asked at the moment. */

@@ -4,7 +4,6 @@ import type { EntryState } from './states.ts';
 /** The error of an entry of which an operator found that it was not bought. */
 export const rejectedByOperator = 'rejected_by_person';
 
-/** The facts that say whether a part of an entry may be bought. */
 export interface PurchaseFacts {
   readonly state: EntryState;
   /** An attempt may have been processed, and nothing has settled it yet. */

@@ -17,7 +17,6 @@ interface ResultEventBody {
   readonly data: unknown;
 }
 
-/** One event, and what is confirmed about the order after it. */
 interface ResultEvent {
   /** The same at each try of the same content, also after a restart. */
   readonly id: string;

@@ -138,7 +138,6 @@ interface AlertContext {
   readonly nowMs: number;
   /** Names the post before, because the same condition at another time is another message. */
   readonly after: string;
-  /** The pages, as people reach them; null: nobody told the worker. */
   readonly pagesUrl: string | null;
   readonly causes: readonly AttentionGroup[];
 }

@@ -1,6 +1,5 @@
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
-/** Where a page of a list begins, and how long it is. */
 export interface PageRequest {
   /** `next` of the page before; absent: the list begins. */
   readonly after?: string | undefined;

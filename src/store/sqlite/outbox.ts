@@ -3,7 +3,6 @@ import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { SealedUnits } from './sealed-units.ts';
 
-/** A receiver of results, as the outbox knows it. */
 export interface ResultSink {
   /** Deliveries are recorded under this name: it must not change. */
   readonly name: string;
@@ -31,7 +30,6 @@ export interface Outbox {
   readonly requireSpace: () => void;
   /** Where results are delivered now; changed by a reload. */
   sinks: readonly ResultSink[];
-  /** Counts what is waited for. */
   clock: OutboxClock;
 }
 

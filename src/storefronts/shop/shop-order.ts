@@ -79,7 +79,6 @@ export interface UnreadableOrder
   readonly kind: 'unreadable';
 }
 
-/** Where a document comes from, and what is known beside it. */
 export interface ReadContext {
   readonly isTest: boolean;
   /** The shop that a header names; absent: none does. */

@@ -1,4 +1,4 @@
-import type { Redelivery } from '../../src/store/results/redelivery.ts';
+import type { Redelivery } from '../../src/core/operator/operator-command.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** Has results delivered again, as an operator does who asks for it. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { ResultOf } from '../../core/operator/operator-command.ts';
+import type { Redelivery, ResultOf } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { Redelivery } from '../../store/results/redelivery.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { writeAnswer, sayWhatTakesLong } from '../output.ts';

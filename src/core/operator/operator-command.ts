@@ -202,6 +202,8 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
   submitCommandSchema,
 ]);
 export type OperatorCommand = z.infer<typeof operatorCommandSchema>;
+/** Which results are delivered again. */
+export type Redelivery = Extract<OperatorCommand, { action: 'rewrite_results' }>['which'];
 /** Commands that make calls over the network; the others are single steps of the store. */
 export type CallingCommand = Extract<
   OperatorCommand,

@@ -1,6 +1,6 @@
 import { scopeFrom, readScope } from '../../core/order/scope.ts';
 import { OrderSyncError, assert } from '../../core/order-sync-error.ts';
-import { redeliver, type Redelivery } from '../results/redelivery.ts';
+import { redeliver } from '../results/redelivery.ts';
 import { checkedAuditedRequest, recordAudit, type AuditedRequest } from '../sqlite/audit.ts';
 import { OutboxSteps, type Outbox } from '../sqlite/outbox.ts';
 import { beginAfterLoss, type AfterLossRequest } from '../entries/after-loss.ts';
@@ -14,7 +14,11 @@ import {
   type EntryCommandResult,
 } from './entry-command.ts';
 import { allowedActions } from '../../core/entry/states.ts';
-import { acknowledgedAtOnce, type ResultOf } from '../../core/operator/operator-command.ts';
+import {
+  acknowledgedAtOnce,
+  type Redelivery,
+  type ResultOf,
+} from '../../core/operator/operator-command.ts';
 import { readSomeAttention, type Attention, type AttentionFilter } from '../read/attention.ts';
 import { actionSubjectOf, findActingRow } from '../read/order-detail.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';

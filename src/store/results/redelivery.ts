@@ -1,19 +1,9 @@
+import type { Redelivery } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Outbox } from '../sqlite/outbox.ts';
 import { repeatResult } from './due-results.ts';
 import { readResult, refuseShredded } from './result-reader.ts';
-
-/** Which results an operator wants delivered again: those that fit everything that is given. */
-export interface Redelivery {
-  readonly sink?: string | undefined;
-  readonly source?: string | undefined;
-  readonly orderId?: string | undefined;
-  /** Results that changed last in this time, in ms; the end is not included. */
-  readonly sinceMs?: number | undefined;
-  readonly untilMs?: number | undefined;
-  readonly givenUp?: boolean | undefined;
-}
 
 /** So many requests are looked at in one step: the worker does nothing else meanwhile. */
 const requestsAtOnce = 1000;

@@ -1,6 +1,6 @@
 import { stepsOf } from '../../support/steps.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Redelivery } from '../../../src/store/results/redelivery.ts';
+import type { Redelivery } from '../../../src/core/operator/operator-command.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 import { redeliver } from '../../support/redeliver.ts';
 

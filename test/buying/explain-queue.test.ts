@@ -116,6 +116,7 @@ const sources = ({ isWorkerRunning = true, facts = {}, present = exactNow }: Cha
   },
   nowMs,
   maxUnknownOutcomes: 5,
+  minFreeBytes: 104_857_600,
   worker: isWorkerRunning ? { gate, concurrency: 8, present } : null,
 });
 

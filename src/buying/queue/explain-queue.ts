@@ -16,14 +16,13 @@ import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { QueuedEntry, QueueFacts } from '../../store/read/queue-facts.ts';
 import { holdUp, type PauseEffect } from '../../store/read/pause-effects.ts';
 import type { BudgetGate, KeyUsage } from '../budget/budget-gate.ts';
-import { usualSendingReserveBytes } from '../decision/settings.ts';
 
 export interface QueueSources {
   readonly read: Pick<OutboxReader, 'queueFacts' | 'queuedEntry'>;
   readonly nowMs: number;
   readonly maxUnknownOutcomes: number;
-  /** With less free space on the disk of the outbox nothing is sent. Default 100 MiB. */
-  readonly minFreeBytes?: number;
+  /** With less free space on the disk of the outbox nothing is sent. */
+  readonly minFreeBytes: number;
   /** The running worker's own gate; null when no worker runs: then there is no estimate. */
   readonly worker: {
     readonly gate: Pick<BudgetGate, 'usage' | 'nextInMs'>;
@@ -258,7 +257,7 @@ function budgetText(moment: Moment): string {
 
 /** The reasons that stop every call, also lookups. */
 function whyNothingIsCalled(moment: Moment): readonly string[] {
-  const { facts, keys, usable, minFreeBytes = usualSendingReserveBytes } = moment;
+  const { facts, keys, usable, minFreeBytes } = moment;
   const { pauses, freeBytes } = facts;
   const full = `the disk of the outbox is nearly full: ${freeBytes} bytes are free, ${minFreeBytes} are needed`;
   const noKey = [...keys.flatMap(({ why }) => why ?? []), 'every key is paused'];

@@ -80,6 +80,7 @@ export async function startPages(options: PagesOptions = {}) {
         read: store.read,
         nowMs: clock.wallMs(),
         maxUnknownOutcomes: 8,
+        minFreeBytes: 0,
         worker: null,
       }),
     troubles: async () => [],

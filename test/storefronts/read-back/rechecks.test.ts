@@ -164,7 +164,13 @@ describe.each(platforms)(
       expect((await claim())?.entry.variant).toBe('steam-10');
       expect(await claim()).toBeNull();
       const explained = explain(
-        { read: outbox.store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null },
+        {
+          read: outbox.store.read,
+          nowMs: clock.wallMs(),
+          maxUnknownOutcomes: 8,
+          minFreeBytes: 0,
+          worker: null,
+        },
         referenceIn(shop),
       );
       expect(explained).toMatchObject({

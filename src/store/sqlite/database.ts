@@ -4,7 +4,7 @@ import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { checkSchema } from './schema.ts';
 import { diskError, isBusy, isDiskFailure } from './disk-errors.ts';
-import { longestLogBytes, OpenFiles } from './open-files.ts';
+import { OpenFiles } from './open-files.ts';
 
 export type Sqlite = SqliteDatabase.Database;
 
@@ -67,7 +67,8 @@ function configure(database: Sqlite): void {
   database.pragma('trusted_schema = OFF');
   // Deleted and replaced values may be delivered codes: their bytes are overwritten.
   database.pragma('secure_delete = ON');
-  database.pragma(`journal_size_limit = ${longestLogBytes}`);
+  // 64 MB: SQLite cuts a log that is longer.
+  database.pragma('journal_size_limit = 67108864');
   database.pragma('cache_size = -8192');
   // 16 MB. With the default of 4 MB, nearly every commit of a long order file pays for a
   // checkpoint.

@@ -25,8 +25,6 @@ export function findFile(path: string): FoundFile {
   }
 }
 
-/** SQLite itself cuts a log that is longer to this size. */
-export const longestLogBytes = 67_108_864;
 const [logHeaderBytes, frameHeaderBytes] = [32, 24];
 const whole =
   'nothing is lost: the database has all of it; find out what did this, and start the worker again';
@@ -84,19 +82,18 @@ export class OpenFiles {
   }
 
   #wasCut({ bytes }: FoundFile, wrote: boolean): boolean {
-    // Another program may have moved all of it into the database, and emptied it.
-    if (bytes < this.#logBytes)
-      return !(wrote && bytes >= longestLogBytes) && !this.#isInDatabase('NOOP');
-    return wrote && bytes > 0 && this.#hasHole();
+    if (bytes >= this.#logBytes) return wrote && bytes > 0 && this.#hasHole();
+    // Another program may have moved all of it into the database, and emptied it, and SQLite itself
+    // cuts a long one. Then it has room for everything that was written since.
+    const frames = this.#framesNeeded('NOOP');
+    return frames > 0 && bytes < logHeaderBytes + frames * this.#frameBytes;
   }
 
   /** SQLite writes at the old end of a log that was cut meanwhile: the part before it is empty. */
   #hasHole(): boolean {
     const { name } = this.#database;
-    const frameBytes =
-      frameHeaderBytes + Number(this.#database.pragma('page_size', { simple: true }));
-    const frames = Math.floor((this.#logBytes - logHeaderBytes) / frameBytes);
-    const lastFrame = frames < 1 ? 0 : logHeaderBytes + (frames - 1) * frameBytes;
+    const frames = Math.floor((this.#logBytes - logHeaderBytes) / this.#frameBytes);
+    const lastFrame = frames < 1 ? 0 : logHeaderBytes + (frames - 1) * this.#frameBytes;
     const words = new Uint32Array(2);
     // SQLite holds no lock on its log, which would end when another handle of it is closed.
     const file = openSync(`${name}-wal`, 'r');
@@ -109,12 +106,16 @@ export class OpenFiles {
     return words.includes(0);
   }
 
-  /** Whether everything that is committed is in the database, after a checkpoint of this mode. */
-  #isInDatabase(mode: 'NOOP' | 'FULL'): boolean {
-    const [row] = this.#database
+  get #frameBytes(): number {
+    return frameHeaderBytes + Number(this.#database.pragma('page_size', { simple: true }));
+  }
+
+  /** The frames of the log after a checkpoint of this mode; 0: all of them are in the database. */
+  #framesNeeded(mode: 'NOOP' | 'FULL'): number {
+    const [{ log = 0, checkpointed = 0 } = {}] = this.#database
       .prepare<[], Record<string, number>>(`PRAGMA wal_checkpoint(${mode})`)
       .all();
-    return row?.['log'] === row?.['checkpointed'];
+    return log === checkpointed ? 0 : log;
   }
 
   /** Saves what is committed as long as the files are open. Returns what to do next. */
@@ -125,7 +126,7 @@ export class OpenFiles {
     this.#expected = [main, log];
     try {
       // A checkpoint of a log that was cut would tear the database.
-      if (isOurs && !isOurLog && this.#isInDatabase('FULL')) {
+      if (isOurs && !isOurLog && this.#framesNeeded('FULL') === 0) {
         this.#expected = [main, missing];
         rmSync(`${name}-wal`, { force: true });
         return whole;

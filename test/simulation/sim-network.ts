@@ -47,18 +47,23 @@ export class SimNetwork {
   /** How many answers with a date each process has seen. */
   readonly #dated = new Map<SimProcess, number>();
 
+  readonly #hasTwoAccounts: boolean;
+
   constructor(options: {
     time: VirtualTime;
     api: SimApi;
     random: SeededRandom;
     faultFor: (call: ApiCall, spends: boolean) => CallFault;
     observer: WireObserver;
+    /** Two keys are of different accounts. */
+    hasTwoAccounts: boolean;
   }) {
     this.#time = options.time;
     this.#api = options.api;
     this.#random = options.random;
     this.#faultFor = options.faultFor;
     this.#observer = options.observer;
+    this.#hasTwoAccounts = options.hasTwoAccounts;
   }
 
   /** The port of one process of the worker. */
@@ -200,7 +205,10 @@ export class SimNetwork {
         arrive(wayMs, usualMs, () => undefined);
         const secondMs = wayMs + this.#random.int(1, 2000);
         const denial = this.#random.chance(0.6) ? deniedSecond(this.#random, wire.call.path) : null;
-        if (denial === null) return arrive(secondMs, usualMs, answerWith);
+        // The worker takes it that a key which is denied has not bought a moment before.
+        const isOfKey = /"(invalid_key|ip_not_allowed)"/.test(denial?.body ?? '');
+        if (denial === null || (isOfKey && this.#hasTwoAccounts))
+          return arrive(secondMs, usualMs, answerWith);
         this.#time.after(secondMs, () => answerWith(denial));
         return;
       }

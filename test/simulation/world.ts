@@ -175,6 +175,7 @@ export class World {
       random: random.fork(),
       faultFor: (call, spends) => faults.of(call, spends),
       observer: this.wire,
+      hasTwoAccounts: plan.account.foreign !== undefined,
     });
     this.#reloads = new Reloads({
       plan,

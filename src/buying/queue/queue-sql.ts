@@ -299,12 +299,15 @@ export function newFactsOf(
   };
 }
 
-/** A denied call says that its key buys nothing, and a repeated cancel costs nothing. */
+/**
+ * A key that is denied did not buy a moment before either, unlike one in a maintenance. A repeated
+ * cancel costs nothing.
+ */
 function mayBeBoughtTwice(database: Sqlite, { id, operation, ...row }: EntryRow): boolean {
   if (operation === 'esim_cancel' || row.sent_since_lookup === 0) return false;
   return outcomesOfSent(database)
     .all(id)
-    .some((outcome) => decisionTable[outcome].clean.pause === undefined);
+    .some((outcome) => decisionTable[outcome].clean.pause !== 'key');
 }
 
 /** @param fingerprint that of the key with which it would be sent */

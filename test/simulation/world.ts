@@ -444,16 +444,15 @@ export class World {
       wellAtMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
     if (await time.run(() => this.violations.length > 0 || isEnded(), limitMs))
       return this.violations.length === 0;
-    // An operator may have taken back the order that was to try the scope, or its reference is too old.
-    const isTry = (orderId: string): boolean => /^try\d+$/.test(orderId);
-    if (
-      this.acknowledged.all.some(
-        (it) =>
-          isTry(it.line.orderId) &&
-          (this.operator.touched.has(it.reference) || plan.settings.referenceExpiryMs < 3_600_000),
-      )
-    )
+    // An operator may have taken back the order that was to try the scope, or its reference is too
+    // old; or all were bought, and an older order has paused the scope again since.
+    const tries = this.acknowledged.all.filter(({ line }) => /^try\d+$/.test(line.orderId));
+    const isTooOld = tries.length > 0 && plan.settings.referenceExpiryMs < 3_600_000;
+    const isBought = ({ line }: (typeof tries)[number]): boolean =>
+      this.results.read(line.source, line.orderId)?.state === 'completed';
+    if (isTooOld || tries.some(({ reference }) => this.operator.touched.has(reference)))
       return true;
+    if (tries.length > 0 && tries.every(isBought)) return true;
     const open = this.disk.isOpen ? this.disk.describeOpen() : 'no worker';
     this.violate(
       'I23',

@@ -263,8 +263,10 @@ export class Attempt {
     const dueInMs = settlement.dueAtMs - clock.steadyMs();
     const backOff = backOffIfRateLimited(this.#deps, key, outcome, dueInMs);
     const { product } = scopesOf(attempt.entry);
-    const isDenied = attempt.purpose === 'submit' && settlement.pause !== null && product !== null;
-    const isDeniedAlone = isDenied && this.products.isDeniedAlone(product);
+    const isDeniedAlone =
+      attempt.purpose === 'submit' &&
+      product !== null &&
+      this.products.isDeniedAlone(product, outcome.row);
     const pause = isDeniedAlone ? null : pauseIfDenied(this.#deps, key, settlement.pause);
     const call = endedCallOf(attempt, outcome, settlement, {
       isDeniedAlone,

@@ -191,7 +191,8 @@ export class WireWatch implements WireObserver {
             : null;
     if (denies !== null && denies === call.authorization)
       this.#keyDenials.set(denies, this.#nowMs());
-    if (denies !== null && !this.#isDeniedAlone(call.body))
+    // A maintenance is never that of a product.
+    if (denies !== null && (code === 'api_disabled' || !this.#isDeniedAlone(call.body)))
       this.#denied.set(denies, { atMs: this.#nowMs(), recorded: false, unclear: 0 });
     if (isOrder(end)) this.#acceptedMs = this.#nowMs();
     if (denies === null) this.#answeredWhileDenied(wire, end, code);

@@ -1,3 +1,4 @@
+import type { OutcomeRow } from '../../core/answers/outcome.ts';
 import { decisionTable } from '../decision/decision-table.ts';
 import type { EndedCall } from './judge-call.ts';
 
@@ -19,6 +20,12 @@ const mostRemembered = 10_000;
  */
 const many = 4;
 const latelyMs = 600_000;
+/** The answers 401 and 403. A maintenance (503) is never that of a product. */
+const denials: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
+  'invalid_key',
+  'account_not_allowed',
+  'ip_not_allowed',
+]);
 
 /**
  * What the orders of each product have shown: proven products were bought, failing ones had a call
@@ -30,7 +37,7 @@ export class Products implements ProductStates {
   /** The one that was bought last comes last. */
   readonly #proven = new Set<string>();
   readonly #failing = new Set<string>();
-  /** When an order of a product was denied last (401, 403). */
+  /** When an order of a product was denied last. */
   readonly #deniedMs = new Map<string, number>();
   /** When any order was accepted last. */
   #acceptedMs = Number.NEGATIVE_INFINITY;
@@ -69,11 +76,12 @@ export class Products implements ProductStates {
   }
 
   /**
-   * Whether a denial is that of the product: its last order was denied, too, and another one was
+   * Whether an answer denies the product alone: its last order was denied, too, and another one was
    * accepted since.
    */
-  isDeniedAlone(product: string): boolean {
-    return this.#acceptedMs > (this.#deniedMs.get(product) ?? Number.POSITIVE_INFINITY);
+  isDeniedAlone(product: string, row: OutcomeRow): boolean {
+    const deniedMs = this.#deniedMs.get(product) ?? Number.POSITIVE_INFINITY;
+    return denials.has(row) && this.#acceptedMs > deniedMs;
   }
 
   record(
@@ -94,9 +102,9 @@ export class Products implements ProductStates {
     }
     // A lookup that fails says nothing about what orders of the product do.
     if (purpose === 'lookup') return;
-    const { verdict, pause } = decisionTable[row].clean;
-    if (pause !== undefined && verdict === 'again') this.#deniedMs.set(product, steadyMs);
-    const isDenied = this.#deniedMs.get(product) === steadyMs;
+    const { verdict } = decisionTable[row].clean;
+    const isDenied = denials.has(row);
+    if (isDenied) this.#deniedMs.set(product, steadyMs);
     if (verdict === 'unknown' || verdict === 'resolve' || isDenied) this.#failing.add(product);
     this.#forgetOldest();
   }

@@ -77,16 +77,20 @@ describe('a product whose orders are denied', () => {
   const other = call('submit', 'accepted', 'variant:other');
 
   it('is denied alone once another order was accepted after its own denial', () => {
-    expect(productsAfter(denied).isDeniedAlone(product)).toBe(false);
-    expect(productsAfter(denied, other).isDeniedAlone(product)).toBe(true);
-    expect(productsAfter(denied, other).isDeniedAlone('variant:other')).toBe(false);
+    expect(productsAfter(denied).isDeniedAlone(product, 'invalid_key')).toBe(false);
+    expect(productsAfter(denied, other).isDeniedAlone(product, 'invalid_key')).toBe(true);
+    expect(productsAfter(denied, other).isDeniedAlone('variant:other', 'invalid_key')).toBe(false);
+    expect(productsAfter(denied, other).isDeniedAlone(product, 'api_disabled')).toBe(false);
   });
 
   it('is not denied alone when it was accepted itself, or when nothing was accepted since', () => {
-    expect(productsAfter(denied, other, call('submit', 'accepted')).isDeniedAlone(product)).toBe(
-      false,
-    );
-    expect(productsAfter(denied, other, denied).isDeniedAlone(product)).toBe(false);
+    expect(
+      productsAfter(denied, other, call('submit', 'accepted')).isDeniedAlone(
+        product,
+        'invalid_key',
+      ),
+    ).toBe(false);
+    expect(productsAfter(denied, other, denied).isDeniedAlone(product, 'invalid_key')).toBe(false);
   });
 });
 

@@ -94,6 +94,13 @@ function drawLostSku(
   return { sku, fromMs, untilMs: fromMs + random.pick(3000, 30_000, random.int(10_000, 200_000)) };
 }
 
+/** An order that was sold before the shop was connected, also by a clock that is set by an hour. */
+function soldLongBefore(order: ShopOrderPlan): ShopOrderPlan {
+  const { oddity } = order;
+  if (oddity?.kind !== 'sold_before') return order;
+  return { ...order, oddity: { ...oddity, hours: Math.max(24, oddity.hours) } };
+}
+
 /** The clock of its shop is ahead, and is set right before the order is changed last. */
 function withClock(random: SeededRandom, order: ShopOrderPlan): ShopOrderPlan {
   const { platform, oddity, change, paidAfterMs } = order;
@@ -134,6 +141,8 @@ export function withOddities(random: SeededRandom, plan: RunPlan): RunPlan {
   const lostSku = drawLostSku(random, shopOrders, plan.faultsOffMs);
   // Beside a clock of the worker that is set, nobody could tell which of both is right.
   const isSteady = plan.wallJumps.length === 0;
-  const clocks = shopOrders.map((order) => (isSteady ? withClock(random, order) : order));
+  const clocks = shopOrders.map((order) =>
+    isSteady ? withClock(random, order) : soldLongBefore(order),
+  );
   return withEarlyCancels(random, { ...plan, intake: { ...intake, shopOrders: clocks, lostSku } });
 }

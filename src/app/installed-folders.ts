@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import { isThere } from '../store/sqlite/database.ts';
 
 /**
  * The folders of the shop's side, with their keys, that are not there: mistyped, or on a volume
@@ -9,7 +10,7 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 export function missingFolders({ intake, results }: Config) {
   const inboxes = intake.folders.map(({ inbox }, index) => ({ key: inboxKey(index), path: inbox }));
   return [...inboxes, { key: 'results.folder', path: results.folder }].filter(
-    ({ path }) => !existsSync(path),
+    ({ path }) => !isThere(path),
   );
 }
 

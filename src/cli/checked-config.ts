@@ -1,11 +1,12 @@
-import { existsSync } from 'node:fs';
 import { missingFolders, otherMounts } from '../app/installed-folders.ts';
-import type { LoadedConfig } from '../config/config.ts';
+import type { Config, LoadedConfig } from '../config/config.ts';
 import { ConfigInvalidError, type ConfigIssue } from '../config/config-issue.ts';
+import { readReferenceSecret } from '../config/reference-secret.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { readCsvFormat } from '../intake/orders/csv-formats.ts';
 import { mistakesOfSkuFile } from '../storefronts/sku-file.ts';
-import { inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
+import { isThere } from '../store/sqlite/database.ts';
+import { checkStampAt, inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
 import { loadConfig } from '../config/load.ts';
 import { wireSchema } from '../wholesale/connector/wire.ts';
 import { sourcesOf, type ConfigOptions } from './config-options.ts';
@@ -30,13 +31,15 @@ export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
 
 /**
  * Checks that a configuration fits what `order-sync init` has made: its folders are there, and its
- * database belongs to this API and lies on a local disk. Before `init`, there is nothing to check.
+ * database belongs to this API and these references, and lies on a local disk. Before `init`, there
+ * is nothing to check.
  * @throws ConfigInvalidError with every mistake, each with the place of its key
+ * @throws OrderSyncError as a start does
  */
 export function checkInstallation(loaded: LoadedConfig): void {
   const { file, config } = loaded;
   const { databasePath, dataDir, init } = config;
-  if (!existsSync(databasePath)) return;
+  if (!isThere(databasePath)) return;
   const issues: ConfigIssue[] = [];
   try {
     inspectDisk(dataDir);
@@ -58,6 +61,14 @@ export function checkInstallation(loaded: LoadedConfig): void {
     }
   }
   if (issues.length > 0) throw new ConfigInvalidError(file, issues);
+  requireStamp(config);
+}
+
+/** Throws as a start does for a database of another API or of other references. */
+export function requireStamp({ databasePath, instance, reference, wholesale }: Config): void {
+  const secret = readReferenceSecret(reference.secretFile, false);
+  const namespace = { instance, prefix: reference.prefix, secret };
+  checkStampAt(databasePath, { upstream: wholesale.upstream, namespace });
 }
 
 /**

@@ -1,19 +1,26 @@
-import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { otherMounts, requireFolders } from '../app/installed-folders.ts';
 import type { Config } from '../config/config.ts';
-import { readReferenceSecret } from '../config/reference-secret.ts';
 import type { ResultOf } from '../core/operator/operator-command.ts';
-import { namespaceFingerprint } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { wrongClockMs } from '../core/time/wall-clock.ts';
 import { shortDuration } from '../core/clock.ts';
-import { howToOpen } from '../ops/files.ts';
+import { howToOpen, howToRead } from '../ops/files.ts';
 import { listen } from '../ops/listen.ts';
-import { inspectDatabase, inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
+import { inspectDatabase, inspectDisk } from '../store/sqlite/inspect.ts';
+import { requireStamp } from './checked-config.ts';
 import { readOutbox } from './config-options.ts';
 
 /** The finding of one check of `order-sync doctor`. */
@@ -84,8 +91,21 @@ export function checkSharedFolders(config: Config): Found {
   if (config.init === 'never') requireFolders(config, true);
   const [mount] = otherMounts(config);
   if (mount !== undefined) return fail(`${mount.key} ${mount.problem}`, 'correct intake.folders');
+  const [denied] = config.intake.folders.flatMap(({ inbox }) => unreadableIn(inbox));
+  if (denied !== undefined) return warn('a file is not taken in', howToRead(denied));
   return pass('the inboxes and the folder of results are there');
 }
+
+const unreadableIn = (folder: string): readonly string[] =>
+  readdirSync(folder)
+    .map((name) => join(folder, name))
+    .filter((path) => {
+      try {
+        return accessSync(path, constants.R_OK);
+      } catch {
+        return true;
+      }
+    });
 
 export function checkDisk({ dataDir, disk }: Config): Found {
   const freeBytes = inspectDisk(dataDir);
@@ -98,32 +118,14 @@ export function checkDisk({ dataDir, disk }: Config): Found {
 
 /** Whether the database is sound, and belongs to this configuration. */
 export function checkDatabase(config: Config): Found {
-  const { databasePath, instance, reference, wholesale } = config;
-  const { problems, upstream, namespace, ...versions } = inspectDatabase(databasePath, true);
+  const { databasePath } = config;
+  const { problems, upstream, ...versions } = inspectDatabase(databasePath, true);
   const [problem] = problems;
   if (problem !== undefined) {
     const next = 'run `order-sync db check`, and restore the last good backup';
     return fail(`${databasePath} is damaged: ${problem}`, next);
   }
-  if (upstreamOf(databasePath, wholesale.upstream).isOther) {
-    const message = `${databasePath} has orders of ${upstream}, but wholesale.base_url leads to ${wholesale.upstream}`;
-    return fail(message, 'correct wholesale.base_url, or give this upstream a data_dir of its own');
-  }
-  const secret = readReferenceSecret(reference.secretFile, false);
-  const own = namespaceFingerprint({
-    instance,
-    prefix: reference.prefix,
-    secret: Buffer.from(secret),
-  });
-  if (namespace !== null && namespace !== own) {
-    throw new OrderSyncError(
-      'REFERENCE_SECRET_CHANGED',
-      `${databasePath} was made with another reference secret`,
-      {
-        hint: 'restore the secret file that was backed up with it, and check instance and reference.prefix',
-      },
-    );
-  }
+  requireStamp(config);
   const schema = `schema ${versions.schemaVersion} of ${versions.newestSchema}`;
   if (versions.isOlder)
     return warn(
@@ -157,10 +159,15 @@ function foldersAbove(folder: string): readonly string[] {
   return [...foldersAbove(above), ...(existsSync(above) ? [above] : [])];
 }
 
-/** One finding for each pause that stands in the attention list. */
+/**
+ * One finding for each pause that stands in the attention list, and for each key that is used
+ * elsewhere, too.
+ */
 export function pauseFindings({ databasePath }: Config): readonly Finding[] {
   const pauses = readOutbox(databasePath, (reader) =>
-    reader.attention(mostPauses, { kind: 'pause' }),
+    (['pause', 'key_used_elsewhere'] as const).flatMap((kind) =>
+      reader.attention(mostPauses, { kind }),
+    ),
   );
   return pauses.map(({ scope, code, since, message, holdsUp, whatToDo }) => {
     const next = whatToDo.replace('`queue resume`', `\`queue resume ${scope}\``);

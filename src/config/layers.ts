@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import { codeOf, OrderSyncError } from '../core/order-sync-error.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import { schemaNodeAt } from './schema-tree.ts';
 import { type Branch, type ConfigPath, isBranch, valueAt } from './section-check.ts';
@@ -143,10 +143,10 @@ export function givenDataDir(sources: ConfigSources): string | null {
 
 function readConfigFile(name: string, cwd: string): string {
   const path = resolve(cwd, name);
-  const isMissing = !existsSync(path);
   try {
-    return readFileSync(isMissing && name === demoFile ? ownDemoFile : path, 'utf8');
+    return readFileSync(name === demoFile && !existsSync(path) ? ownDemoFile : path, 'utf8');
   } catch (error) {
+    const isMissing = codeOf(error) === 'ENOENT';
     const problem = isMissing ? 'does not exist' : 'cannot be read';
     const hint = isMissing
       ? 'name it with --config FILE or ORDER_SYNC_CONFIG, or write one with `order-sync init --example` (the demo uses config/sandbox.yaml)'

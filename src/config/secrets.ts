@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { codeOf } from '../core/order-sync-error.ts';
+import { whoseIs } from '../ops/files.ts';
 import type { Origins } from './layers.ts';
 import { filePrefix } from '../core/settings/schema-values.ts';
 import { schemaTree, type SchemaNode } from './schema-tree.ts';
@@ -64,8 +65,16 @@ function* markedPaths(
     yield* markedPaths(node.items, entry, [...path, index]);
 }
 
-const readableByAll = 'can be read by every user of this machine: run chmod 600 on it';
-const isReadableByAll = (mode: number): boolean => (mode & 0o004) !== 0;
+/**
+ * A warning of a file that every user may read. With chmod alone, one of root would be closed to the
+ * worker, too.
+ */
+function openToAll({ mode, uid }: Stats): string | null {
+  if ((mode & 0o004) === 0) return null;
+  const self = process.getuid?.();
+  const command = self === uid ? 'chmod 600' : `chown ${self} and then chmod 400`;
+  return `can be read by every user of this machine: run ${command} on it`;
+}
 
 /**
  * Sentences about files of the worker that hold secrets or delivered codes, and that every user may
@@ -74,24 +83,13 @@ const isReadableByAll = (mode: number): boolean => (mode & 0o004) !== 0;
 export function warnOfReadableFiles(files: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(files).flatMap(([what, path]) => {
     try {
-      return isReadableByAll(statSync(path).mode) ? [`${what}: ${path} ${readableByAll}`] : [];
+      const warning = openToAll(statSync(path));
+      return warning === null ? [] : [`${what}: ${path} ${warning}`];
     } catch {
       // There is none yet, or this user may not look: the start says so where it matters.
       return [];
     }
   });
-}
-
-/** Where access was denied, the name is one of a file and no secret, so it can be shown. */
-function whyDenied(path: string): string {
-  const self = `this user (uid ${process.getuid?.() ?? 'unknown'}, gid ${process.getgid?.() ?? 'unknown'})`;
-  try {
-    const { mode, uid, gid } = statSync(path);
-    const rights = `mode 0${(mode & 0o777).toString(8)}, uid ${uid}, gid ${gid}`;
-    return `${self} may not read ${path} (${rights}): give the file to this user, and keep it closed to others`;
-  } catch {
-    return `${self} may not look into the folder of ${path}`;
-  }
 }
 
 type SecretFile =
@@ -104,21 +102,23 @@ type SecretFile =
  */
 function readSecretFile(path: string): SecretFile {
   let text: string;
-  let mode: number;
+  let warning: string | null;
   try {
     text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-    mode = statSync(path).mode;
+    warning = openToAll(statSync(path));
   } catch (error) {
     const reason = codeOf(error) ?? String(error);
+    // Where access was denied, the name is one of a file and no secret.
+    const advice = 'give the file to this user, and keep it closed to others';
     if (reason === 'EACCES')
-      return { problem: `must name a file that can be read, but ${whyDenied(path)}` };
+      return { problem: `must name a file that can be read, but ${whoseIs(path)}: ${advice}` };
     return { problem: `must name a file that can be read (${reason})` };
   }
   if (text === '') return { problem: 'must name a file that is not empty' };
   if (text.length > 4096 || !/^[\x21-\x7e]+$/.test(text)) {
     return { problem: 'must name a file with one line of printable ASCII without spaces' };
   }
-  return { secret: text, ...(isReadableByAll(mode) ? { warning: readableByAll } : {}) };
+  return { secret: text, ...(warning === null ? {} : { warning }) };
 }
 
 const longestFile = 1_048_576;

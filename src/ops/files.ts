@@ -97,21 +97,24 @@ export async function letGroupIn(
   }
 }
 
-/**
- * Who this process is, whose a folder is, and the command that gives it: for the hint of an error.
- */
+/** How to give a folder to this process: for the hint of an error. */
 export function howToOpen(folder: string): string {
-  const [uid, gid] = [process.getuid?.() ?? 'unknown', process.getgid?.() ?? 'unknown'];
-  const command = `as root: install -d -o ${uid} -g ${gid} -m 0700 ${folder}`;
-  return `order-sync runs as uid:gid ${uid}:${gid}, and ${ownerOf(folder)}; ${command}. Its mount must not be read-only`;
+  const command = `as root: install -d -o ${process.getuid?.()} -g ${process.getgid?.()} -m 0700 ${folder}`;
+  return `${whoseIs(folder)}; ${command}. Its mount must not be read-only`;
 }
 
-function ownerOf(folder: string): string {
+/** How a shop lets this process read its file. */
+export const howToRead = (file: string): string =>
+  `${whoseIs(file)}; run chmod 640 on it, in a group of that user`;
+
+/** Who this process is, and whose a file or folder is. */
+export function whoseIs(path: string): string {
+  const self = `order-sync runs as uid:gid ${process.getuid?.()}:${process.getgid?.()}, and ${path}`;
   try {
-    const { uid, gid, mode } = statSync(folder);
-    return `${folder} belongs to ${uid}:${gid} with mode 0${(mode & 0o777).toString(8)}`;
+    const { uid, gid, mode } = statSync(path);
+    return `${self} belongs to ${uid}:${gid} with mode 0${(mode & 0o777).toString(8)}`;
   } catch {
-    return `${folder} cannot be seen`;
+    return `${self} cannot be seen`;
   }
 }
 

@@ -154,9 +154,19 @@ describe('order-sync doctor', () => {
       message: 'none',
       nowMs: 1,
     });
+    database
+      .prepare(
+        "INSERT INTO wholesale_keys (key_name, rate_limited_at_ms, used_elsewhere_since_ms) VALUES ('spare', ?, ?)",
+      )
+      .run(Date.now(), Date.now());
     const before = api.calls.length;
     const { healthy, of } = await doctor(place);
     expect(healthy).toBe(true);
+    expect(of('key:spare')).toMatchObject({
+      status: 'warn',
+      message: expect.stringMatching(/^key_used_elsewhere since .* answers 429 although/),
+      next: expect.stringContaining('stop the other worker or program that uses this key'),
+    });
     expect(of('family:gift_card')).toMatchObject({
       status: 'warn',
       message: expect.stringMatching(
@@ -382,7 +392,7 @@ describe('order-sync doctor', () => {
     const { place } = await apiFor();
     const secret = join(place.folder, 'reference.secret');
     writeFileSync(secret, '09'.repeat(32));
-    expect((await doctor(place)).of('database').message).toContain('another reference secret');
+    expect((await doctor(place)).of('database').message).toContain('is not the one');
     rmSync(secret);
     expect((await doctor(place)).of('database').message).toContain('does not exist');
     writeFileSync(place.databasePath, 'this is no database');

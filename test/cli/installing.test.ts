@@ -335,6 +335,27 @@ describe('order-sync check-config', () => {
     expect((await place.run('check-config')).code).toBe(0);
   });
 
+  it('refuses another instance, prefix or reference secret than the database has, as a start does', async () => {
+    const place = knownInstallation();
+    const change = (from: string, to: string): void =>
+      writeFileSync(place.configFile, sandboxConfig(place.folder).replace(from, to));
+    await place.run('init');
+    for (const [from, to] of [
+      ['instance: acme', 'instance: other'],
+      ['wholesale:', 'reference: { prefix: ab }\nwholesale:'],
+    ] as const) {
+      change(from, to);
+      const { code, stdout, stderr } = await place.run('check-config');
+      expect([code, stdout]).toEqual([5, '']);
+      expect(stderr).toContain('instance or prefix is not the one this database was made with');
+      expect(await place.run('run')).toMatchObject({ code: 5 });
+    }
+    change('', '');
+    expect((await place.run('check-config')).code).toBe(0);
+    writeFileSync(join(place.dataDir, 'reference.secret'), '08'.repeat(32));
+    expect((await place.run('check-config')).code).toBe(5);
+  });
+
   it('compares it with what init has made: the folders of the shop', async () => {
     const production = (folder: string) => `instance: acme
 data_dir: ${folder}/data

@@ -96,6 +96,14 @@ describe('order-sync orders list', () => {
     });
   });
 
+  it('does not say so above what needs attention and belongs to no order', async () => {
+    const outbox = knownInstallation();
+    await outbox.run('init');
+    await outbox.run('queue', 'pause', 'account', '--reason', 'stock-taking');
+    const { stdout, stderr } = await outbox.run('orders', 'list', '--attention');
+    expect([stdout, stderr]).toEqual([expect.stringContaining('stock-taking'), '']);
+  });
+
   it('reads while a worker holds the outbox', async () => {
     const outbox = await filled();
     const worker = openOutbox(outbox);

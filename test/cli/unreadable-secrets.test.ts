@@ -65,9 +65,9 @@ describe('a secret that this user may not read', () => {
           [join(projectRoot, 'bin/order-sync.js'), 'check-config', '--config', made.configFile],
           { uid: 65534, gid: 65534, encoding: 'utf8', cwd: '/' },
         ).stderr;
-      const self = 'this user (uid 65534, gid 65534) may not';
+      const self = 'order-sync runs as uid:gid 65534:65534';
       expect(asNobody()).toContain(
-        `must name a file that can be read, but ${self} read ${key} (mode 0600, uid 0, gid 0): `,
+        `must name a file that can be read, but ${self}, and ${key} belongs to 0:0 with mode 0600: `,
       );
       chownSync(key, 65534, 65534);
       expect(asNobody()).not.toContain(key);

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readReferenceSecret } from '../../src/config/reference-secret.ts';
@@ -74,6 +74,17 @@ describe('the secrets of a configuration', () => {
       'wholesale.keys.0.value: key can be read by every user of this machine: run chmod 600 on it',
     ]);
   });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'are not closed to the worker by what the warning says, where they belong to another user',
+    () => {
+      const cwd = folderWith({ 'c.yaml': minimal });
+      chmodSync(join(cwd, 'key'), 0o644);
+      chownSync(join(cwd, 'key'), 65534, 65534);
+      const [warning] = loadConfig({ file: 'c.yaml', environment: {}, cwd }).warnings;
+      expect(warning).toContain('run chown 0 and then chmod 400 on it');
+    },
+  );
 
   it('are in no message and no explanation, wherever they were written by mistake', () => {
     const texts = [

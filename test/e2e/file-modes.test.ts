@@ -1,11 +1,13 @@
 import { once } from 'node:events';
-import { readdirSync, statSync, watch } from 'node:fs';
+import { chownSync, readdirSync, renameSync, statSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { Installation } from '../support/worker-process.ts';
+import { Installation, order } from '../support/worker-process.ts';
 
 let place: Installation;
 afterEach(() => place.close());
+
+const nobody = 65534;
 
 /** What somebody else made: the shop its file, this test the configuration and the sandbox. */
 const ofOthers = /^(?:inbox|worker\.yaml|sandbox\.db.*)$|^archive\/.*orders\.csv$/;
@@ -42,3 +44,23 @@ it('every file and folder that a worker makes is for its user alone; its group m
   );
   expect(open).toEqual([]);
 });
+
+it.skipIf(process.getuid?.() !== 0)(
+  'a file that the worker may not read is named in its log, with its rights and the command',
+  async () => {
+    place = await Installation.open();
+    for (const name of ['', 'inbox', 'worker.yaml'])
+      chownSync(join(place.folder, name), nobody, nobody);
+    const worker = place.start(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']);
+    await worker.started();
+    const file = join(place.folder, 'inbox', 'orders.json');
+    const draft = join(place.folder, 'orders.json');
+    writeFileSync(draft, order(1), { mode: 0o600 });
+    renameSync(draft, file);
+    await worker.line(({ msg }) =>
+      msg.endsWith(
+        `order-sync runs as uid:gid 65534:65534, and ${file} belongs to 0:0 with mode 0600; run chmod 640 on it, in a group of that user`,
+      ),
+    );
+  },
+);

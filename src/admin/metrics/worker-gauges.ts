@@ -79,8 +79,8 @@ const families: readonly Family[] = [
     },
     read: ({ store: { read }, clock }) => {
       const counts = read.counts();
-      const { oldestOpenMs } = read.backlog();
-      const ageMs = oldestOpenMs === null ? 0 : Math.max(0, clock.wallMs() - oldestOpenMs);
+      const { oldestOpenAtMs } = read.backlog();
+      const ageMs = oldestOpenAtMs === null ? 0 : Math.max(0, clock.wallMs() - oldestOpenAtMs);
       return [
         ...entryStates.map((state): Sample => ['outbox_entries', counts[state], { state }]),
         ['outbox_oldest_open_seconds', ageMs / 1000],

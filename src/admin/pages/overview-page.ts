@@ -59,7 +59,7 @@ function firstAnswers(
   const [oldest = null] = groups.map(({ since }) => since).toSorted((a, b) => a.localeCompare(b));
   const paused = queue.pauses.length;
   const isStopped = queue.pauses.some(({ scope }) => scope === 'account');
-  const { open, oldestOpenMs, dueDeliveries } = read.backlog();
+  const { open, oldestOpenAtMs, dueDeliveries } = read.backlog();
   const spent = read.spending({ fromMs: nowMs, untilMs: nowMs + 1 });
   const amounts = spent.map(
     ({ currency, spent: amount, uncounted, refunded }) =>
@@ -70,7 +70,7 @@ function firstAnswers(
 ${answerCard('Needs attention', waiting === 0 ? 'good' : 'problem', html`<a href="/attention"><span class="number">${waiting}</span> ${waiting === 0 ? 'nothing' : `of ${groups.length} causes`}</a>`, oldest === null ? null : html`since ${timeText(oldest, nowMs)}`)}
 ${answerCard('Buying', isStopped ? 'problem' : paused > 0 ? 'warning' : 'good', html`<span class="number">${isStopped ? 'Stopped' : 'On'}</span>${paused > 0 ? html` <a href="#pauses">${paused} paused</a>` : null}`, allSentText(queue, nowMs))}
 ${answerCard('Spent today (UTC)', 'good', amounts.length === 0 ? html`<span class="number">0</span>` : html`${amounts}`, html`${orders} orders charged`)}
-${answerCard('Open', 'good', html`<span class="number">${open}</span> entries, <a href="/deliveries">${dueDeliveries} results due</a>`, oldestOpenMs === null ? null : html`oldest ${timeText(oldestOpenMs, nowMs)}`)}
+${answerCard('Open', 'good', html`<span class="number">${open}</span> entries, <a href="/deliveries">${dueDeliveries} results due</a>`, oldestOpenAtMs === null ? null : html`oldest ${timeText(oldestOpenAtMs, nowMs)}`)}
 </ul>`;
 }
 

@@ -70,9 +70,11 @@ function addList(orders: Command, context: CliContext): void {
       });
       const shown = found.slice(0, limit);
       const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null;
-      if (shown.length === 0) writeNotes(context, options, ['No such orders.']);
-      if (next !== null) writeNotes(context, options, [`There are more: --before ${next}`]);
       const rows = attentionRows(reader, options);
+      // Rows of files belong to no order.
+      if (shown.length + (rows?.length ?? 0) === 0)
+        writeNotes(context, options, ['No such orders.']);
+      if (next !== null) writeNotes(context, options, [`There are more: --before ${next}`]);
       const report = {
         orders: shown.map(jsonFields),
         next_before: next,

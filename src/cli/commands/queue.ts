@@ -57,7 +57,7 @@ function addStatus(queue: Command, context: CliContext): void {
 
 function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliContext): void {
   const counts = reader.counts();
-  const { open, oldestOpenMs, dueDeliveries } = reader.backlog();
+  const { open, oldestOpenAtMs, dueDeliveries } = reader.backlog();
   const pauses = reader.pauses().map(pauseView);
   const sinks = reader.sinkPauses();
   const attention = reader.attention(shownAttention);
@@ -68,7 +68,7 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   const report = {
     entries: counts,
     open,
-    oldest_open_at: oldestOpenMs === null ? null : isoTime(oldestOpenMs),
+    oldest_open_at: oldestOpenAtMs === null ? null : isoTime(oldestOpenAtMs),
     results_due: dueDeliveries,
     spent_today: spentToday,
     pauses,
@@ -82,7 +82,7 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
     }),
   };
   const age =
-    oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(nowMs - oldestOpenMs)}`;
+    oldestOpenAtMs === null ? '' : `, the oldest for ${shortDuration(nowMs - oldestOpenAtMs)}`;
   const states = entryStates
     .filter((state) => counts[state] > 0)
     .map((state) => [state, String(counts[state])]);

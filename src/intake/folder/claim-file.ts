@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { access, constants, link, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncFolder } from '../../ops/files.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { howToRead, syncFolder } from '../../ops/files.ts';
 import type { OrderFiles } from '../../store/intake/files.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
 import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
@@ -28,7 +29,7 @@ const claimed = (id: string, name: string): ClaimedFile => ({
  * Claims a file by renaming it from the inbox to the work folder: exactly one of several workers
  * succeeds, and a crash leaves the file in one of the two folders. The marker is renamed first, so
  * a file in the work folder always has its marker. Null when another worker claimed it. Throws
- * errors of the file system, for example EACCES for a file that must not be read.
+ * errors of the file system, and OrderSyncError FOLDER_UNUSABLE for a file that must not be read.
  */
 export async function claimFile(
   config: FolderSettings,
@@ -38,7 +39,11 @@ export async function claimFile(
   const claim = { ...claimed(id, file.name), inboxPath: file.isLong === true ? null : file.path };
   const workPath = join(config.work, claim.workName);
   try {
-    if (file.kind === 'file') await access(file.path, constants.R_OK);
+    if (file.kind === 'file')
+      await access(file.path, constants.R_OK).catch((error: unknown) => {
+        if (!hasErrno(error, 'EACCES')) throw error;
+        throw new OrderSyncError('FOLDER_UNUSABLE', howToRead(join(config.inbox, file.name)));
+      });
     if (config.ready === 'done_file') await claimWithMarker(config, file, workPath);
     else await moveDurably(file.path, config.inbox, workPath);
     return claim;

@@ -58,7 +58,7 @@ export function readBacklog(database: Sqlite) {
   return {
     open: openStates.reduce((sum, state) => sum + counts[state], 0),
     /** When the oldest of them came in; null: there is none. */
-    oldestOpenMs: oldest.length === 0 ? null : Math.min(...oldest),
+    oldestOpenAtMs: oldest.length === 0 ? null : Math.min(...oldest),
     dueDeliveries: countDueDeliveries(database).get() ?? 0,
   };
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -88,12 +88,27 @@ function configure(database: Sqlite): void {
 }
 
 /**
+ * Whether there is such a file or folder.
+ * @throws OrderSyncError FOLDER_UNUSABLE where this user may not look
+ */
+export function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw new OrderSyncError('FOLDER_UNUSABLE', `${path} cannot be seen: ${String(error)}`, {
+      hint: `as root, run chown ${process.getuid?.()} on its folder: order-sync runs as that user`,
+    });
+  }
+}
+
+/**
  * Opens the outbox database for writing, with the settings that its promises need.
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_UNSAFE, DATABASE_FOREIGN, DATABASE_NEWER
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_UNSAFE, DATABASE_FOREIGN, DATABASE_NEWER,
+ * FOLDER_UNUSABLE
  */
 export function openDatabase(path: string, init: InitPolicy): Sqlite {
   const folder = dirname(path);
-  const isNew = !existsSync(path);
+  const isNew = !isThere(path);
   if (isNew) {
     if (init === 'never') {
       throw new OrderSyncError('DATABASE_MISSING', `There is no database at ${path}`, {
@@ -130,7 +145,7 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
  * it is damaged
  */
 export function openReadOnly(path: string): Sqlite {
-  if (!existsSync(path)) {
+  if (!isThere(path)) {
     throw new OrderSyncError('DATABASE_MISSING', `There is no database at ${path}`, {
       hint: 'check data_dir in the config, and whether its volume is mounted; for a new installation, run `order-sync init`',
     });

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { checkFileSystem, openReadOnly, type Sqlite } from './database.ts';
+import { checkFileSystem, isThere, openReadOnly, type Sqlite } from './database.ts';
 import { freeBytesOf } from './disk-errors.ts';
 import { wrongCounts } from './entry-counts.ts';
-import { otherUpstream, readMeta } from './meta.ts';
+import { otherUpstream, readMeta, refuseOtherStamp, type Stamp } from './meta.ts';
 import { checkSchema, migrations, schemaVersion } from './schema.ts';
 
 /**
@@ -43,7 +42,7 @@ export function inspectDatabase(path: string, isQuick = false) {
        */
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
-      ...stampOf(database),
+      upstream: upstreamIn(database),
     };
   } finally {
     database.close();
@@ -60,26 +59,25 @@ export function upstreamOf(
 ): { upstream: string | null; isOther: boolean } {
   const database = openReadOnly(path);
   try {
-    const { upstream } = stampOf(database);
+    const upstream = upstreamIn(database);
     return { upstream, isOther: upstream !== null && otherUpstream(database, wanted) !== null };
   } finally {
     database.close();
   }
 }
 
-/**
- * The upstream, and the fingerprint of instance, prefix and reference secret; null before the first
- * run.
- */
-function stampOf(database: Sqlite): {
-  readonly upstream: string | null;
-  readonly namespace: string | null;
-} {
-  if (schemaVersion(database) === 0) return { upstream: null, namespace: null };
-  return {
-    upstream: readMeta(database, 'upstream') ?? null,
-    namespace: readMeta(database, 'namespace') ?? null,
-  };
+/** Null before the first run. */
+const upstreamIn = (database: Sqlite): string | null =>
+  schemaVersion(database) === 0 ? null : (readMeta(database, 'upstream') ?? null);
+
+/** Throws as `checkStamp`. */
+export function checkStampAt(path: string, stamp: Stamp): void {
+  const database = openReadOnly(path);
+  try {
+    if (schemaVersion(database) > 0) refuseOtherStamp(database, stamp);
+  } finally {
+    database.close();
+  }
 }
 
 /**
@@ -88,7 +86,7 @@ function stampOf(database: Sqlite): {
  * is no such folder
  */
 export function inspectDisk(folder: string): number {
-  if (!existsSync(folder)) {
+  if (!isThere(folder)) {
     throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${folder} does not exist`, {
       hint: 'is its volume mounted? for a new installation, run `order-sync init`',
     });

@@ -21,39 +21,41 @@ export function writeMeta(database: Sqlite, name: string, value: string): void {
   upsert(database).run(name, value);
 }
 
+/** What a database belongs to. */
+export interface Stamp {
+  readonly upstream: string;
+  readonly namespace: ReferenceNamespace;
+}
+
 /**
  * A database belongs to one upstream and one reference secret: it is stamped once, and refuses any
  * other.
  * @throws OrderSyncError UPSTREAM_MISMATCH, REFERENCE_SECRET_CHANGED
  */
-export function checkStamp(
-  database: Sqlite,
-  stamp: { upstream: string; namespace: ReferenceNamespace },
-): void {
+export function checkStamp(database: Sqlite, stamp: Stamp): void {
   inTransaction(database, () => {
-    const other = otherUpstream(database, stamp.upstream);
-    if (other !== null) {
-      const message = `The database has orders of the upstream ${other}, but wholesale.base_url leads to ${stamp.upstream}`;
-      throw new OrderSyncError('UPSTREAM_MISMATCH', message, {
-        hint: 'correct wholesale.base_url; or give this upstream a data_dir of its own: orders of a sandbox and of a real account must never meet',
-      });
-    }
+    refuseOtherStamp(database, stamp);
     writeMeta(database, 'upstream', stamp.upstream);
-    const namespace = namespaceFingerprint(stamp.namespace);
-    if (stampOnce(database, 'namespace', namespace) !== namespace) {
-      const message =
-        'The reference secret, instance or prefix is not the one this database was made with';
-      throw new OrderSyncError('REFERENCE_SECRET_CHANGED', message, {
-        hint: 'restore the secret file that was backed up with it: other references would buy redelivered orders again',
-      });
-    }
+    writeMeta(database, 'namespace', namespaceFingerprint(stamp.namespace));
   });
 }
 
-function stampOnce(database: Sqlite, name: string, value: string): string {
-  const found = readMeta(database, name);
-  if (found === undefined) writeMeta(database, name, value);
-  return found ?? value;
+/** Throws as `checkStamp`, and writes nothing. */
+export function refuseOtherStamp(database: Sqlite, { upstream, namespace }: Stamp): void {
+  const other = otherUpstream(database, upstream);
+  if (other !== null) {
+    const message = `The database has orders of the upstream ${other}, but wholesale.base_url leads to ${upstream}`;
+    throw new OrderSyncError('UPSTREAM_MISMATCH', message, {
+      hint: 'correct wholesale.base_url; or give this upstream a data_dir of its own: orders of a sandbox and of a real account must never meet',
+    });
+  }
+  const own = namespaceFingerprint(namespace);
+  if ((readMeta(database, 'namespace') ?? own) === own) return;
+  const message =
+    'The reference secret, instance or prefix is not the one this database was made with';
+  throw new OrderSyncError('REFERENCE_SECRET_CHANGED', message, {
+    hint: 'restore the secret file that was backed up with it: other references would buy redelivered orders again',
+  });
 }
 
 const newestOrder = columnOf<[], number | null>('SELECT max(id) FROM requests');

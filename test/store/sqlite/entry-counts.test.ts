@@ -61,7 +61,7 @@ describe('the counts of entries', () => {
       sending: 1,
       fulfilled: 1,
     });
-    expect(outbox.store.read.backlog()).toMatchObject({ open: 1202, oldestOpenMs: 1000 });
+    expect(outbox.store.read.backlog()).toMatchObject({ open: 1202, oldestOpenAtMs: 1000 });
     expect(problems()).toEqual([]);
   });
 

@@ -30,9 +30,10 @@ LABEL org.opencontainers.image.title="order-sync" \
 WORKDIR /app
 COPY --from=build /app/image ./
 # /data is for the database and belongs to the worker alone. /orders is for the folders that a shop shares: inbox and results,
-# and those that files are renamed into. /progress is for the progress file. A named volume takes over this owner.
+# and those that files are renamed into. /progress is for the progress file, /backups for copies of the database. A named volume
+# takes over this owner.
 # Others may go through /orders, to the folders in it that are open for their group.
-RUN install -d -o node -g node -m 0750 /progress /data && install -d -o node -g node -m 0751 /orders
+RUN install -d -o node -g node -m 0750 /progress /backups /data && install -d -o node -g node -m 0751 /orders
 VOLUME /data /orders
 ENV NODE_ENV=production
 USER node
@@ -45,7 +46,7 @@ STOPSIGNAL SIGTERM
 # The worker asks itself: no curl in the image, and the port is found wherever it is.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=15s --retries=3 \
   CMD ["node", "/app/bin/health.js", "--live"]
-# Exec form, so that SIGTERM reaches the worker and not a shell. It waits for the one process that it starts, so it needs no init.
-# One (`docker run --init`) also ends Node in the 50 ms before it runs the program.
+# Exec form, so that SIGTERM reaches the worker and not a shell. In the 50 ms before Node runs the program, only an init passes
+# it on: `docker run --init`, and both compose files.
 ENTRYPOINT ["node", "--disable-sigusr1", "/app/bin/order-sync.js"]
 CMD ["run"]

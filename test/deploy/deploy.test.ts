@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -51,7 +59,10 @@ function configOf(text: string, environment: Record<string, string> = {}): Confi
   const here = (value: string): string =>
     value
       .replace('wholesale.example.com', 'api.example.com')
-      .replaceAll(/\/(run\/secrets\/\S+|etc\/order-sync\/wholesale_key)/g, join(place, 'secret'));
+      .replaceAll(
+        /\/(run\/secrets\/\S+|etc\/order-sync\/(?:wholesale_key|acme\.key))/g,
+        join(place, 'secret'),
+      );
   writeFileSync(join(place, 'order-sync.yaml'), here(text));
   const variables = Object.fromEntries(
     Object.entries(environment).map(([name, value]) => [name, here(value)]),
@@ -125,6 +136,12 @@ describe('deploy/compose.yaml', () => {
 });
 
 describe('deploy/kubernetes/', () => {
+  it('has what may be applied again apart from the Job, which may not', () => {
+    const kindsIn = (name: string) => documentsOf(`kubernetes/${name}`).map(({ kind }) => kind);
+    expect(kindsIn('config.yaml')).not.toContain('Job');
+    expect(kindsIn('init.yaml')).toEqual(['Job']);
+  });
+
   const resources = yamlFiles.filter((name) => name.startsWith('kubernetes/')).flatMap(documentsOf);
   const pods = resources.flatMap(({ spec }) =>
     spec?.template === undefined ? [] : [spec.template.spec],
@@ -224,7 +241,7 @@ describe('deploy/kubernetes/', () => {
 });
 
 describe('deploy/systemd/', () => {
-  const unit = join(folder, 'systemd/order-sync.service');
+  const units = ['order-sync.service', 'order-sync@.service'];
   const config = () => configOf(read('systemd/order-sync.yaml'));
   const hasTool = spawnSync('systemd-analyze', ['--version']).status === 0;
 
@@ -241,19 +258,52 @@ describe('deploy/systemd/', () => {
     );
   });
 
-  it.skipIf(!hasTool)('has nothing that systemd-analyze finds, and little exposure', () => {
-    const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', unit], {
-      encoding: 'utf8',
-    });
-    const exposure = /Overall exposure level for order-sync\.service: ([\d.]+)/.exec(stdout)?.[1];
-    expect(Number(exposure)).toBeLessThanOrEqual(2);
-    const { stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
-    // What is not installed on this machine says nothing about the unit.
-    const found = stderr
-      .split('\n')
-      .filter((line) => line.includes('order-sync') && !line.includes('is not executable'));
-    expect(found).toEqual([]);
+  it('has a template that differs from the unit in what an account has of its own', () => {
+    const [one = [], each = []] = units.map((name) => read(`systemd/${name}`).split('\n'));
+    expect(each.filter((line) => !one.includes(line))).toEqual([
+      expect.stringMatching(/^# /),
+      expect.stringMatching(/^Description=order-sync for %i: /),
+      'EnvironmentFile=/etc/order-sync/%i.env',
+      'StateDirectory=order-sync/%i',
+    ]);
+    expect(one.filter((line) => !each.includes(line))).toHaveLength(4);
   });
+
+  it('has an account whose paths are those of its name, with the configuration that all share', () => {
+    const { ORDER_SYNC_CONFIG: shared, ...own } = Object.fromEntries(
+      read('systemd/account.env')
+        .split('\n')
+        .filter((line) => /^\w/.test(line))
+        .map((line) => line.split('=')),
+    );
+    expect(shared).toBe('/etc/order-sync/order-sync.yaml');
+    const account = configOf(read('systemd/order-sync.yaml'), own);
+    expect([account.instance, account.dataDir]).toEqual(['acme', '/var/lib/order-sync/acme']);
+    expect(account.reference.secretFile).toMatch(/^\/var\/lib\/order-sync\/acme\//);
+    expect(account.admin.listen.port).not.toBe(config().admin.listen.port);
+  });
+
+  it.skipIf(!hasTool).each(units)(
+    'has nothing that systemd-analyze finds, and little exposure: %s',
+    (name) => {
+      // Of a template, one of its instances.
+      const unit = join(place, name.replace('@.', '@acme.'));
+      cpSync(join(folder, 'systemd', name), unit);
+      const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', unit], {
+        encoding: 'utf8',
+      });
+      const exposure = /Overall exposure level for order-sync\S*\.service: ([\d.]+)/.exec(
+        stdout,
+      )?.[1];
+      expect(Number(exposure)).toBeLessThanOrEqual(2);
+      const { stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
+      // What is not installed on this machine says nothing about the unit.
+      const found = stderr
+        .split('\n')
+        .filter((line) => line.includes('order-sync') && !line.includes('is not executable'));
+      expect(found).toEqual([]);
+    },
+  );
 });
 
 describe('deploy/caddy/ and deploy/litestream/', () => {
@@ -264,6 +314,8 @@ describe('deploy/caddy/ and deploy/litestream/', () => {
       'instance: a\nwholesale: { base_url: "https://a.example", keys: [{ name: a, value: file:/run/secrets/a }] }\n' +
         'intake: { webhook: { listen: 127.0.0.1:8080, tokens: [{ name: a, value: file:/run/secrets/b }] } }\n',
     );
+    // Where `type` of a problem leads.
+    expect(caddyfile).toMatch(/@intake path .* \/docs /);
     for (const address of [admin.listen, intake.webhook?.listen]) {
       expect(caddyfile).toContain(`reverse_proxy ${address?.host}:${address?.port}`);
     }

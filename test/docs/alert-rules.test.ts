@@ -45,7 +45,7 @@ describe('the alert rules', () => {
     expect(sections).toEqual(rules.map(({ alert }) => alert));
     for (const { alert, annotations } of rules)
       expect(annotations.runbook_url).toBe(
-        `{{ $externalLabels.order_sync_docs }}/runbook.md#${alert.toLowerCase()}`,
+        `https://docs.example.com/order-sync/runbook.md#${alert.toLowerCase()}`,
       );
   });
 

@@ -43,7 +43,7 @@ describe('the container image', () => {
     expect(of(lastStage, 'USER').at(-1)).toBe('node');
     expect(of(lastStage, 'VOLUME')).toEqual(['/data /orders']);
     const owned = lastStage.findIndex(({ rest }) =>
-      /install -d -o node .* \/data && .* -o node .* \/orders$/.test(rest),
+      /install -d -o node .* \/progress \/backups \/data && .* -o node .* \/orders$/.test(rest),
     );
     expect(owned).toBeGreaterThan(0);
     expect(owned).toBeLessThan(lastStage.findIndex(({ name }) => name === 'USER'));
@@ -95,7 +95,8 @@ describe('the compose example for production', () => {
     };
     const trial = parse(read('deploy/compose.yaml'), { merge: true }).services;
     for (const service of [worker, trial['order-sync'], trial.sandbox]) {
-      expect(service).toMatchObject({ ...bounds, mem_limit: '256m', pids_limit: 64 });
+      expect(service).toMatchObject({ ...bounds, mem_limit: '256m', pids_limit: 64, init: true });
+      expect(service.logging.options).toHaveProperty('max-size');
     }
   });
 
@@ -144,8 +145,10 @@ describe('the compose example for production', () => {
     expect(Number.parseInt(worker.stop_grace_period, 10) * 1000).toBeGreaterThan(9000);
   });
 
-  it('passes secrets as files, with the reference secret outside the data volume', () => {
-    for (const value of Object.values<string>(worker.environment))
+  it('passes secrets as files, with the reference secret and the backups outside the data volume', () => {
+    const { ORDER_SYNC__BACKUP__FOLDER: backups, ...secrets } = worker.environment;
+    expect(worker.volumes).toContain(`backups:${backups}`);
+    for (const value of Object.values<string>(secrets))
       expect(worker.secrets).toContain(/^(?:file:)?\/run\/secrets\/(\w+)$/.exec(value)?.[1]);
     expect(Object.keys(compose.secrets)).toEqual(worker.secrets);
   });

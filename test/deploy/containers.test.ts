@@ -294,32 +294,6 @@ describe.skipIf(!answers)(
       succeeds(compose(production, 'up', '--detach', '--wait'));
     });
 
-    it('stop also when they are asked to at once after their start', () => {
-      for (let times = 0; times < 4; times += 1) {
-        succeeds(compose(production, 'stop', '--timeout', '0'));
-        const container = containerOf(production);
-        succeeds(docker('start', container));
-        succeeds(docker('kill', '--signal', 'TERM', container));
-        // Ends when the container does; without an init, half of the signals were lost.
-        succeeds(docker('wait', container));
-      }
-    });
-
-    it('restore a backup that outlived the volume of the database', () => {
-      const once = ['run', '--rm', 'order-sync'] as const;
-      succeeds(compose(production, 'up', '--detach', '--wait'));
-      const cli = ['exec', '--no-TTY', 'order-sync', 'node', 'bin/order-sync.js'];
-      succeeds(compose(production, ...cli, 'db', 'backup'));
-      succeeds(compose(production, 'rm', '--stop', '--force'));
-      succeeds(docker('volume', 'rm', `${production.project}_data`));
-      const list = ['run', '--rm', '--entrypoint', 'ls', 'order-sync', '/backups'];
-      const backup = succeeds(compose(production, ...list)).trim();
-      succeeds(compose(production, ...once, 'db', 'restore', `/backups/${backup}`));
-      succeeds(compose(production, 'up', '--detach', '--wait'));
-      const orders = succeeds(compose(production, ...cli, 'orders', 'list'));
-      expect(orders).toContain('1001');
-    });
-
     it('start a killed worker again, which delivers what was open', async () => {
       const line = { line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 };
       // The API takes 20 orders in a minute: some are open at the kill.
@@ -375,6 +349,32 @@ describe.skipIf(!answers)(
       configure((text) => text.replace('instanse:', 'instance:'));
       succeeds(compose(production, 'up', '--detach', '--wait'));
       expect(stateOf(production, 'Health.Status')).toBe('healthy');
+    });
+
+    it('stop also when they are asked to at once after their start', () => {
+      for (let times = 0; times < 4; times += 1) {
+        succeeds(compose(production, 'stop', '--timeout', '0'));
+        const container = containerOf(production);
+        succeeds(docker('start', container));
+        succeeds(docker('kill', '--signal', 'TERM', container));
+        // Ends when the container does; without an init, half of the signals were lost.
+        succeeds(docker('wait', container));
+      }
+    });
+
+    it('restore a backup that outlived the volume of the database', () => {
+      const once = ['run', '--rm', 'order-sync'] as const;
+      succeeds(compose(production, 'up', '--detach', '--wait'));
+      const cli = ['exec', '--no-TTY', 'order-sync', 'node', 'bin/order-sync.js'];
+      succeeds(compose(production, ...cli, 'db', 'backup'));
+      succeeds(compose(production, 'rm', '--stop', '--force'));
+      succeeds(docker('volume', 'rm', `${production.project}_data`));
+      const list = ['run', '--rm', '--entrypoint', 'ls', 'order-sync', '/backups'];
+      const backup = succeeds(compose(production, ...list)).trim();
+      succeeds(compose(production, ...once, 'db', 'restore', `/backups/${backup}`));
+      succeeds(compose(production, 'up', '--detach', '--wait'));
+      const orders = succeeds(compose(production, ...cli, 'orders', 'list'));
+      expect(orders).toContain('1001');
     });
   },
 );

@@ -57,10 +57,11 @@ it.skipIf(process.getuid?.() !== 0)(
     const draft = join(place.folder, 'orders.json');
     writeFileSync(draft, order(1), { mode: 0o600 });
     renameSync(draft, file);
-    await worker.line(({ msg }) =>
+    const { level } = await worker.line(({ msg }) =>
       msg.endsWith(
         `order-sync runs as uid:gid 65534:65534, and ${file} belongs to 0:0 with mode 0600; run chmod 640 on it, in a group of that user`,
       ),
     );
+    expect(level).toBe('error');
   },
 );

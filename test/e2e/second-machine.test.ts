@@ -125,7 +125,7 @@ describe('a worker that was frozen and wakes beside the copy that took over', {
       api: sandbox.url,
       key: 'second',
     });
-    const [{ reference = '' } = {}] = second.query<{ reference: string }>(
+    const [{ reference } = expect.unreachable()] = second.query<{ reference: string }>(
       `SELECT reference FROM outbox WHERE order_id = '${unwanted}'`,
     );
     command(second, 'orders', 'hold', reference, '--reason', 'its customer went away');

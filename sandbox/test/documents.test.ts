@@ -46,12 +46,13 @@ describe('docs/sandbox.md', () => {
       ...rest,
       ...Object.fromEntries(Object.entries(defaults).filter(([name]) => name !== 'accounts')),
     });
-    expect(accounts).toEqual(defaults.accounts);
+    // The others are those of the test keys, which the page has in a list.
+    expect(accounts).toEqual(defaults.accounts?.slice(0, 1));
   });
 
   it('the page lists every fault', () => {
     const faults = faultSchema.options.map((option) => option.shape.fault.value);
-    expect(faults.filter((fault) => !document.includes(`| \`${fault}\` |`))).toEqual([]);
+    expect(faults.filter((fault) => !document.includes(`\n- \`${fault}\``))).toEqual([]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { secondAnswers as answers } from '../support/second-answers.ts';
 import { startSubmission, type Submission, type SubmissionOptions } from '../support/submission.ts';
 
 /*
@@ -11,29 +12,6 @@ afterEach(async () => {
   await worker?.close();
   worker = null;
 });
-
-/** What may be answered to the second copy, with its HTTP status. */
-const answers = [
-  [429, 'rate_limited'],
-  [503, 'api_disabled'],
-  [401, 'invalid_key'],
-  [403, 'account_not_allowed'],
-  [403, 'ip_not_allowed'],
-  [402, 'insufficient_balance'],
-  [404, 'invalid_variant'],
-  [404, 'not_found'],
-  [409, 'out_of_stock'],
-  [409, 'reference_in_use'],
-  [409, 'not_cancellable'],
-  [422, 'limit_exceeded'],
-  [422, 'not_api_sellable'],
-  [422, 'currency_unavailable'],
-  [422, 'invalid_request'],
-  [422, 'order_refused'],
-  [422, 'invalid_plan'],
-  [422, 'topup_not_allowed'],
-  [422, 'a_code_of_tomorrow'],
-] as const;
 
 const rules = { split: true, partial: true, fallback_currency: 'EUR' };
 

@@ -278,7 +278,8 @@ class History {
       this.#entries.filter((entry) => entry.lineId === lineId).map(({ state }) => state);
     for (const lineId of this.#newest[0]?.left.keys() ?? []) {
       if (!this.#isKept(lineId) || isFlagged(lineId) || this.#ended.has(lineId)) continue;
-      if (!/^(fulfilled|held)$/.test(states(lineId).join()))
+      // One that is found although it was cancelled asks an operator.
+      if (!/^(fulfilled|held|needs_review)$/.test(states(lineId).join()))
         this.problems.push(`${lineId} is paid, and it is ${states(lineId).join() || 'nowhere'}`);
     }
     const isGone = this.#newest.every(

@@ -139,7 +139,7 @@ export async function reloadWorker(where: WorkerPlace): Promise<ReloadReport> {
   if (report !== null) return report;
   await requireOwnDatabase(where);
   throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
-    hint: 'is it running, with this data_dir, as this user? A worker that starts reads its configuration anyway',
+    hint: 'is the worker running, with this data_dir and as this user? If it is not running, no reload is needed: it reads its configuration at the start',
   });
 }
 

@@ -97,7 +97,7 @@ export class ShopWriteBack {
       return 'no_call';
     const waitMs = this.#otherLinesMs(statement, delivery.deliveredAtMs);
     if (waitMs > 0)
-      return { waitMs, why: 'what was delivered waits for the other lines, at most ten minutes' };
+      return { waitMs, why: 'delivered lines wait for the others, ten minutes at most' };
     const { store, connections, clock } = this.#deps;
     const shop = this.#deps.shop();
     if (shop === null || shop.writeBack === null || !isConnected(shop)) {

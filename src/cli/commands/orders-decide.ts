@@ -98,7 +98,7 @@ function addResolve(orders: Command, context: CliContext): void {
     .option('--iccid <iccid...>', 'the delivered eSIMs: a later cancel finds its order by them')
     .option(
       '--units <file>',
-      'the delivered units, one code a line or a JSON list; - is standard input',
+      'the delivered units, one code per line or a JSON list; - is standard input',
     )
     .option('--no-units', 'they are not known: the result asks for delivery by hand')
     .option('--note <text>', 'a sentence for the result that the shop gets');

@@ -26,7 +26,7 @@ export async function remap(
   const line = await withReader(options, (reader) => reader.mappedLine(reference));
   if (line === null) {
     throw new OrderSyncError('NOT_FOUND', `"${reference}" is no reference in the outbox`, {
-      hint: '`order-sync queue status` shows what can be ordered anew',
+      hint: '`order-sync queue status` shows what can be reordered',
     });
   }
   const map = mapOf(line, config);

@@ -142,7 +142,7 @@ async function readLines(
       'NOT_ALLOWED',
       [`${rejections.length} lines cannot be accepted:`, ...shown].join('\n'),
       {
-        hint: 'nothing was submitted: correct them and submit it again',
+        hint: 'nothing was submitted: correct these lines, then submit the whole file again',
       },
     );
   }

@@ -22,7 +22,7 @@ export const enteredUnitsSchema = z.array(unitSchema).max(orderLimits.giftCardQu
 
 /**
  * Reads the units that an operator entered: a JSON list of units, with the fields that a result has;
- * or one code a line, where a line that begins with `LPA:` is the activation code of an eSIM.
+ * or one code per line, where a line that begins with `LPA:` is the activation code of an eSIM.
  * @throws OrderSyncError INVALID_INPUT with the place, and never with a value: codes are as good as
  * money
  */
@@ -70,7 +70,7 @@ function ruleOf(issue: z.core.$ZodIssue | undefined): string {
 
 function invalid(message: string): OrderSyncError {
   return new OrderSyncError('INVALID_INPUT', message, {
-    hint: 'enter one code a line, or a JSON list such as [{"code": "…", "pin": "…"}]; nothing was changed',
+    hint: 'enter one code per line, or a JSON list such as [{"code": "…", "pin": "…"}]; nothing was changed',
   });
 }
 

@@ -185,7 +185,7 @@ function hardLinked(names: number): DocumentError {
     {
       // Also where a crash came while it was put back into the inbox.
       isUnfinished: true,
-      hint: 'Copy the file into the inbox instead of linking it, or remove the other name first.',
+      hint: 'Copy the file into the inbox instead of linking it, or delete the other hard link first.',
     },
   );
 }

@@ -27,7 +27,7 @@ export async function readJsonDocument(
 export function emptyDocument(): DocumentError {
   return new DocumentError('empty', 'The file is empty.', {
     isUnfinished: true,
-    hint: 'It may have been moved before it was written. Write it under a temporary name, then rename it.',
+    hint: 'It may have been moved before it was complete. Write it under a temporary name, then rename it.',
   });
 }
 

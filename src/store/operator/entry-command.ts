@@ -173,7 +173,7 @@ function notFitting(database: Sqlite, reference: string): OrderSyncError {
       ? 'is not in the outbox'
       : `is ${state} now, or has changed since it was found`;
   return new OrderSyncError('NOT_ALLOWED', `${reference} ${why}`, {
-    hint: 'look again which entries the filter finds',
+    hint: 'check again which entries the filter finds',
   });
 }
 

@@ -164,7 +164,7 @@ export function openReadOnly(path: string): Sqlite {
     )
       throw error;
     throw new OrderSyncError('DATABASE_UNSAFE', `${path} could not be read: ${error.message}`, {
-      hint: 'it is damaged, or no database of order-sync: check the disk, and restore a backup with `order-sync db restore`',
+      hint: 'it is damaged or not an order-sync database: check the disk, then restore a backup with `order-sync db restore`',
       cause: error,
     });
   }

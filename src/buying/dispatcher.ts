@@ -183,7 +183,7 @@ export class Dispatcher {
     }
     this.#queueCall('lookup');
     this.#queueCall('send');
-    // Calls that have a place are claimed now. Those that wait for one do not hold up the loop.
+    // Calls that have a place are claimed now. The others do not hold up the loop.
     await this.#claims.onIdle();
     if (clock.steadyMs() >= this.#forgetAtMs) {
       const { windowMs, transitMs } = limits;

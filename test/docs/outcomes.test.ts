@@ -110,7 +110,7 @@ ${delayTexts().join('\n')}
 
 ## When a lookup finds nothing
 
-What happens to an entry with an unknown outcome after one absence, then after enough absences to prove it:
+The steps for an entry with an unknown outcome after one absence, then after enough absences to prove it:
 
 - nothing rejected, one attempt: sent again
 - nothing rejected, two attempts or a paused scope: looked up again, then waits, then sent again

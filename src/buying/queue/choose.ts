@@ -24,7 +24,9 @@ export type Step =
   | { readonly step: 'skip' }
   /** The state of its order in the shop, or an operator, must change first. */
   | { readonly step: 'hold'; readonly why: string }
-  /** Its outcome is unknown from now on: an outbox that was lost may have sent it, or see `askFirst`. */
+  /**
+   * Its outcome is unknown from now on: an outbox that was lost may have sent it, or see `askFirst`.
+   */
   | { readonly step: 'recover'; readonly isAfterLoss: boolean }
   /** Its order is read from the shop again before it is bought. */
   | { readonly step: 'recheck'; readonly source: string; readonly orderId: string }

@@ -300,8 +300,8 @@ export function newFactsOf(
 }
 
 /**
- * A key that is denied did not buy a moment before either, unlike one in a maintenance. A repeated
- * cancel costs nothing.
+ * A key that is denied (401, 403) did not buy with the first copy of that call either; in a
+ * maintenance (503) it may have. A repeated cancel costs nothing.
  */
 function mayBeBoughtTwice(database: Sqlite, { id, operation, ...row }: EntryRow): boolean {
   if (operation === 'esim_cancel' || row.sent_since_lookup === 0) return false;

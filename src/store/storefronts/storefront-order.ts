@@ -136,8 +136,8 @@ export interface StorefrontTaken {
 }
 
 /**
- * What became of a state of an order that a shop sent or showed. `other`: no order; `result`: there should be one. `other_shop`: it names another
- * shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
+ * How the worker took a state of an order that a shop sent or showed. `other`: no order; `result`:
+ * there should be one. `other_shop`: it names another shop, which is flagged. `unreadable`: it is flagged. `needs_refunds`: a partial refund names no
  * line, or a variation may have the SKU of its product, so the order is only recorded, and nothing
  * of it is bought or cancelled until it is read back.
  */

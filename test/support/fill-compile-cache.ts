@@ -17,6 +17,7 @@ export function setup(): void {
     .join('');
   execFileSync(process.execPath, ['--input-type=module', '-e', script], {
     cwd: root,
+    stdio: 'inherit',
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: resolve(root, 'node_modules/.cache/order-sync-tests'),

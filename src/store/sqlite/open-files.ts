@@ -59,8 +59,10 @@ export class OpenFiles {
     const [main, log] = this.#found();
     const what = this.#whatHappened(main, log, wrote);
     if (what !== null) {
-      const hint = this.#save(main, log);
-      const message = `${what} while the worker had it open`;
+      // More may have been removed since that look.
+      const now = this.#found();
+      const message = `${this.#whatHappened(...now, false) ?? what} while the worker had it open`;
+      const hint = this.#save(...now);
       this.#lost ??= new OrderSyncError('DATABASE_REPLACED', message, { hint });
     }
     if (this.#lost !== null) throw this.#lost;
@@ -82,7 +84,7 @@ export class OpenFiles {
   }
 
   #wasCut({ bytes }: FoundFile, wrote: boolean): boolean {
-    if (bytes >= this.#logBytes) return wrote && bytes > 0 && this.#hasHole();
+    if (bytes >= this.#logBytes) return wrote && bytes > 0 && this.#hasHoleOrIsGone();
     // Another program may have moved all of it into the database, and emptied it, and SQLite itself
     // cuts a long one. Then it has room for everything that was written since.
     const frames = this.#framesNeeded('NOOP');
@@ -104,6 +106,15 @@ export class OpenFiles {
       closeSync(file);
     }
     return words.includes(0);
+  }
+
+  #hasHoleOrIsGone(): boolean {
+    try {
+      return this.#hasHole();
+    } catch (cause) {
+      if (findFile(`${this.#database.name}-wal`).id === missing.id) return true;
+      throw cause;
+    }
   }
 
   get #frameBytes(): number {

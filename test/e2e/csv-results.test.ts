@@ -49,6 +49,9 @@ describe('a CSV order file', () => {
     place = await Installation.open();
     const worker = place.start();
     await worker.started();
+    // A refusal counts only after a lookup has found an order.
+    place.drop('first.csv', 'order_id,variant,quantity,currency\n1000,steam-usd-5,1,USD\n');
+    await worker.line(({ msg }) => msg.startsWith('lookups work'));
     const text = [
       '\uFEFFOrder ID;Variant;Plan;Quantity;Currency;Note',
       '1001;steam-usd-5;;2;USD;=1+1',
@@ -93,7 +96,11 @@ describe('a CSV order file', () => {
       result_error_code: 'invalid_field',
     });
     expect(wrong?.['result_error_message']).toContain('must be a whole number');
-    expect(refused).toMatchObject({ 'Order ID': '1004', Note: "'-5", result_state: 'rejected' });
+    expect(refused, result).toMatchObject({
+      'Order ID': '1004',
+      Note: "'-5",
+      result_state: 'rejected',
+    });
     expect(refused?.['result_error_code']).not.toBe('');
     // Sent again as it came back, it buys nothing, and its columns are those of the first result.
     place.drop('again.csv', result);
@@ -102,7 +109,7 @@ describe('a CSV order file', () => {
       rowsOf(result, ';').map((row) => row['result_reference']),
     );
     expect(again.split('\r\n')[0]).toBe(result.split('\r\n')[0]);
-    expect(place.sandbox.ledger().orders).toHaveLength(2);
+    expect(place.sandbox.ledger().orders).toHaveLength(3);
     await worker.end('SIGTERM');
   });
 

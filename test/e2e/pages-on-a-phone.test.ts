@@ -319,7 +319,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     );
     await page.goto(`http://${where}/`);
     expect(await paused.innerText()).toContain(
-      'configure a key of the account that the orders were bought from',
+      'configure a key of the account that bought the orders',
     );
     await page.goto(`http://${where}/config`);
     await tap('Reload the configuration');

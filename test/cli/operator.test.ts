@@ -332,7 +332,7 @@ describe('the units that an operator enters', () => {
     ['no such file', null, 4, 'There is no file'],
     ['nothing', '\n', 2, 'no units were entered'],
     ['an unfinished list', '[{"lpa":"SECRET"', 2, 'must be a JSON list'],
-    ['an unknown field', '[{"kode":"SECRET"}]', 2, 'unit 1 has a field that no unit has: kode'],
+    ['an unknown field', '[{"kode":"SECRET"}]', 2, 'unit 1 has an unknown field: kode'],
     ['a number', '[{"code":12345678}]', 2, 'unit 1, code, must be text'],
     ['no field', '[{}]', 2, 'unit 1 must have a field'],
     ['a control character', 'SECRET\u0007', 2, 'unit 1, code, must not contain control characters'],

@@ -74,7 +74,7 @@ describe('a line that staff removed and added again, under another id,', () => {
     await stepsOf(shops.outbox.store).closeAttempt(close(attempt, emptyBalance));
     await actOn(shops, '2', another);
     expect(states(shops)).toEqual(['1 held', '2 pending']);
-    expect(shops.reasons()[0]).toContain('1 it vanished from the order');
+    expect(shops.reasons()[0]).toContain('1 the line vanished from the order');
     const [, held] = shops.outbox.auditLog().toReversed();
     expect(held).toMatchObject({ action: 'hold', actor: 'test', subject: attempt.entry.reference });
     await woo(shops, 2, card(1), card(2));

@@ -60,7 +60,7 @@ function listFrom(content: string): unknown {
 
 function ruleOf(issue: z.core.$ZodIssue | undefined): string {
   if (issue?.code === 'unrecognized_keys')
-    return `has a field that no unit has: ${issue.keys[0]?.slice(0, 40)}`;
+    return `has an unknown field: ${issue.keys[0]?.slice(0, 40)}`;
   if (issue?.code === 'too_big')
     return `must have at most ${issue.maximum} ${issue.origin === 'array' ? 'units' : 'characters'}`;
   if (issue?.code === 'invalid_type')

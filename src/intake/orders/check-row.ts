@@ -47,7 +47,7 @@ export function orderKeyOf(row: CsvRow, defaultSource: string): string {
 }
 
 const mangledRule =
-  'looks changed by a spreadsheet: import the column as text, make it text, and export again';
+  'looks changed by a spreadsheet: set the column to text before you open or export the file';
 const sameIdRule =
   '. Other orders may have the same id; if it is the id of the shop, set intake.folders[].allow_mangled_ids';
 

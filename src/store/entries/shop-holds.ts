@@ -13,7 +13,7 @@ import { holdEntry, releaseEntry } from './entry-changes.ts';
 
 /** Why a line is held in whose place another one came that is a purchase of its own. */
 export const whyVanished =
-  'it vanished from the order, and an operator said that the line in its place is another purchase: it is bought when the storefront shows it again';
+  'the line vanished from the order, and an operator said that the line in its place is another purchase: the vanished line is bought when the storefront shows it again';
 
 /** Held at the claim alone, so no state of the order ends it. */
 const whyOther = {

@@ -124,7 +124,7 @@ export function givePieces(outbox: Outbox, command: PiecesCommand) {
   if (requestId === undefined) {
     throw new OrderSyncError(
       'NOT_ALLOWED',
-      `${reference} has no ${pieces} pieces to decide about`,
+      `${reference} waits for no decision about ${pieces} pieces`,
       {
         hint: "of a delivered line of which the shop's paid order has fewer pieces now, it is decided once",
       },

@@ -208,7 +208,7 @@ function flagStrandedOrders(
   { sources, nowMs }: { sources: readonly string[]; nowMs: number },
 ): void {
   const rule =
-    'did not say which line was refunded, or whose SKU a variation shows, and its shop is not read back any more; nothing of it was bought or cancelled since';
+    'did not say which line was refunded, or which product a variation belongs to, and the worker no longer reads its shop; since then nothing of it was bought or cancelled';
   for (const { source, orderId } of selectUnreadOfOthers(outbox.database).all(
     JSON.stringify(sources),
   )) {

@@ -95,7 +95,7 @@ function whyOrderIsNotBought({
     case 'paid':
       if (paidMs === null) return whyPaidUnknown;
       if (lines !== null || onRefund === 'ignore') return null;
-      return 'the storefront was not asked yet which lines were refunded, or whose SKU a variation shows: it waits for that';
+      return 'the storefront was not asked yet which lines were refunded, or which product a variation belongs to: it waits for that';
     case 'unknown_status':
       return `the storefront's order has the status "${status}", and nobody has said that this means paid: ${until}`;
     case 'unpaid':

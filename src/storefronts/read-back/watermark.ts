@@ -72,7 +72,7 @@ export class Watermark {
     const nowMs = this.#deps.clock.wallMs();
     if (nowMs >= earliestMs && (clockAheadMs ?? 0) >= -wrongClockMs) return;
     const problem = `the clock of this machine shows ${isoTime(nowMs)}, which is more than a day behind`;
-    throw new ShopApiError('clock', `${problem}: nothing is read back until it is set`);
+    throw new ShopApiError('clock', `${problem}: no shop is read until the clock is set`);
   }
 
   /**

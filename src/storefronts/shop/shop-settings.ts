@@ -52,7 +52,7 @@ export const shopKeys = {
     .max(20)
     .default([])
     .describe(
-      'Further addresses of the shop. An order of any other address comes from a copy of the shop and is not bought.',
+      'Further web addresses of the shop. An order that names any other address comes from a copy of the shop and is not bought.',
     ),
   iccid_field: z
     .string()

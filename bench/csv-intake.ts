@@ -30,6 +30,7 @@ async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs
     sinks: [{ name: 'folder', sources: null }],
   });
   const intake = new FolderIntake({
+    openSkuMap: () => null,
     store,
     clock,
     logger: pino({ level: 'silent' }),

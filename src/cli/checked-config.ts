@@ -101,9 +101,9 @@ export function issueAt(
  * @throws ConfigInvalidError with every mistake of all maps, each with its file and line
  */
 export function checkSkuMaps({ file, config }: LoadedConfig): void {
-  const { shops, folders } = config.intake;
+  const { shops, folders, webhook } = config.intake;
   for (const folder of folders) readCsvFormat(folder);
-  const maps = new Set([...shops, ...folders].flatMap(({ skuMap }) => skuMap ?? []));
+  const maps = new Set([...shops, ...folders, webhook].flatMap((it) => it?.skuMap ?? []));
   const issues = [...maps].flatMap((map) =>
     mistakesOfSkuFile(map).map(({ line, path, rule }) => {
       return { place: line === null ? map : `${map}:${line}`, path, problem: rule };

@@ -88,10 +88,6 @@ export class StorefrontIntake {
     return followEveryMs;
   }
 
-  health(): 'pass' | 'warn' {
-    return this.details() === null ? 'pass' : 'warn';
-  }
-
   /**
    * Why an operator should look: a changed SKU map cannot be used, or it lacks what was bought
    * lately; null: nothing.

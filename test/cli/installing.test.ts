@@ -288,6 +288,7 @@ describe('order-sync check-config', () => {
     const webhook = (folder: string) => `
   webhook:
     listen: 127.0.0.1:0
+    sku_map: ${folder}/http.csv
     woocommerce:
       - { shop: main, secrets: [{ value: a-secret-of-the-shop }], sku_map: ${folder}/shop.yaml }
       - { shop: other, secrets: [{ value: a-secret-of-another }], sku_map: ${folder}/shop.yaml }
@@ -300,6 +301,8 @@ describe('order-sync check-config', () => {
     const shop = join(place.folder, 'shop.yaml');
     const missing = join(place.folder, 'missing.yaml');
     const folder = join(place.folder, 'folder.csv');
+    const http = join(place.folder, 'http.csv');
+    writeFileSync(http, 'sku,type\nA,esim_order\n');
     writeFileSync(shop, 'skus:\n  A: { type: card, variant: v }\n  B: { type: esim_order }\n');
     writeFileSync(folder, 'sku,type,plan,days\nA,esim_order,p,7\nB,esim_order,p,seven\n');
     const json = await place.run('check-config', '--json');
@@ -310,17 +313,19 @@ describe('order-sync check-config', () => {
       { place: `${shop}:3`, path: 'skus.B.plan', problem: rule },
       { place: missing, path: '', problem: expect.stringContaining('cannot be read: ENOENT') },
       { place: `${folder}:3`, path: 'skus.B.days', problem: rule },
+      { place: `${http}:2`, path: 'skus.A.plan', problem: rule },
     ]);
     expect((await place.run('check-config')).stderr).toContain(
       `\n  ${shop}:2 skus.A.type Invalid discriminator`,
     );
     expect((await place.run('doctor')).stdout).toContain(
-      `fail  config: A SKU map of ${place.configFile} has 4 mistakes`,
+      `fail  config: A SKU map of ${place.configFile} has 5 mistakes`,
     );
     // The start of the worker names the mistakes of a map in the same way.
     expect((await place.run('init')).code).toBe(3);
     writeFileSync(shop, 'skus: { S: { type: gift_card_order, variant: v } }\n');
     writeFileSync(missing, 'skus: { S: { type: gift_card_order, variant: v } }\n');
+    writeFileSync(http, 'sku,type,variant\nA,gift_card_order,v\n');
     const broken = readFileSync(folder);
     writeFileSync(folder, 'sku,type,plan,days\nA,esim_order,p,7\n');
     await place.run('init');

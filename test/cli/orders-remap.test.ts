@@ -19,6 +19,7 @@ intake:
     - { name: folder, sku_map: ${folder}/skus.yaml, currency: USD }
   webhook:
     listen: 127.0.0.1:0
+    sku_map: ${folder}/http.yaml
     woocommerce:
       - { shop: main, secrets: [{ value: a-secret-of-the-shop-1 }], sku_map: ${folder}/skus.yaml, unmatched: review }
 `;
@@ -143,7 +144,10 @@ describe('orders reorder --remap', () => {
     expect([refused.code, refused.stderr]).toEqual([code, expect.stringMatching(message)]);
   });
 
-  it('takes the map of order files for a line that came from one', async () => {
+  it.each([
+    ['order files', 'F1', 'steam-usd-20'],
+    ['orders over HTTP', null, 'steam-usd-10'],
+  ])('takes the map of %s for a line that came from one', async (_, fileId, variant) => {
     const { here } = await withOrder();
     const store = openOutbox(here);
     await store.intake.files.begin({
@@ -171,13 +175,15 @@ describe('orders reorder --remap', () => {
     } as const;
     const [accepted] = await store.intake.acceptBatch({
       nowMs: 1,
-      fileId: 'F1',
+      fileId,
       lines: [line],
       rejections: [],
     });
     await stepsOf(store).expireOverdue(Date.now(), 10);
     await store.close();
     mapSkus(here, corrected);
+    const ofHttp = 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-10 } }\n';
+    writeFileSync(join(here.folder, 'http.yaml'), ofHttp);
     const reference = accepted?.reference ?? '';
     const done = await here.run(
       'orders',
@@ -190,7 +196,7 @@ describe('orders reorder --remap', () => {
     );
     expect(JSON.parse(done.stdout)).toMatchObject({
       was: '3 x wrong in USD',
-      is: '3 x steam-usd-20 in USD',
+      is: `3 x ${variant} in USD`,
     });
   });
 });

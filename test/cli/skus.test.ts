@@ -40,6 +40,15 @@ describe('order-sync skus check', () => {
     expect(calls.filter((operation) => /order|topup|cancel/.test(operation ?? ''))).toEqual([]);
   });
 
+  it('checks the map of orders over HTTP, too', async () => {
+    const place = await installationWith(good);
+    const map = join(place.folder, 'http.yaml');
+    writeFileSync(map, `skus:${bad}`);
+    place.configure((config) => void (config.intake.webhook.sku_map = map));
+    const { stdout } = await cli(place, 'skus', 'check', '--offline');
+    expect(stdout).toMatch(/^woocommerce main: 3 SKUs.*^http webhook: 8 SKUs/ms);
+  });
+
   it('uses the budget of a key that was renamed since, also without a worker', async () => {
     const place = await installationWith(good, {
       limits: { window_ms: 600_000, requests: 100, orders: 20, transit_ms: 50 },

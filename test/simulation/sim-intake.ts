@@ -232,7 +232,11 @@ export class SimIntake {
     };
     const hasSpace = async (): Promise<boolean> => this.#options.freeBytes() >= 200 * 1024 * 1024;
     const options = { store, clock, logger, config, hasSpace, onAccepted };
-    const folder = new FolderIntake({ ...options, onFileEnded: () => undefined });
+    const folder = new FolderIntake({
+      ...options,
+      openSkuMap: () => null,
+      onFileEnded: () => undefined,
+    });
     await folder.start();
     mount.failing = true;
     const configured = plan.shopOrders.length === 0 ? [] : this.#storefront.shops;
@@ -245,6 +249,7 @@ export class SimIntake {
       onChanged: onAccepted,
     });
     const webhook = await WebhookIntake.start({
+      openSkuMap: () => null,
       store,
       clock,
       logger,

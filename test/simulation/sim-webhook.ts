@@ -22,6 +22,7 @@ export const webhookCallers = {
       currency: null,
     },
   ],
+  skuMap: null,
   standardWebhooks: [{ name: 'erp', secret: `whsec_${secret.toString('base64')}`, source: null }],
   limits: {
     bodyBytes: 1_048_576,

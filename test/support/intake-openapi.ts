@@ -17,12 +17,19 @@ import { operations } from '../../src/core/order/purchase.ts';
 import { problemKinds } from '../../src/intake/http/problem.ts';
 
 const [giftCard, esim, topup, cancel] = orderLineSchema.options;
+/** The SKU map says the rest. */
+const bySku = giftCard
+  .extend({ ...topup.shape, type: z.enum(operations), sku: z.string() })
+  .omit({ variant: true, plan: true })
+  .partial()
+  .required({ sku: true });
 /** What `completeLine` fills in may be absent. */
 const lineSchema = z.union([
   giftCard.partial({ line_id: true, type: true, quantity: true }),
   esim.partial({ line_id: true, type: true, quantity: true }),
   topup.partial({ line_id: true, type: true }),
   cancel.partial({ line_id: true }),
+  bySku,
 ]);
 
 /** One order, as it is posted and as it is written in an order file. */
@@ -35,7 +42,7 @@ export const orderSchema = orderHeadSchema
       .min(1)
       .max(orderLimits.linesPerRequest)
       .describe(
-        'A line may leave out its type if it names a variant or a plan (a plan with an iccid is a top-up), a quantity of 1, and its line_id if the order has no other line.',
+        'A line may leave out its type if it names a variant, a plan or a SKU of `sku_map` (a plan with an iccid is a top-up), a quantity of 1, and its line_id if the order has no other line.',
       ),
   })
   .meta({

@@ -46,7 +46,7 @@ export async function remap(
 function mapOf({ reference, source, folder }: MappedLine, { intake }: Config): MapOfLine {
   const shop = intake.shops.find((it) => it.source === source);
   if (shop !== undefined) return { source, currency: shop.currency, skuMap: shop.skuMap, shop };
-  const { currency = null, skuMap = null } =
+  const { currency = null, skuMap = folder === null ? (intake.webhook?.skuMap ?? null) : null } =
     intake.folders.find(({ name }) => name === folder) ?? {};
   if (skuMap !== null) return { source, currency: currency ?? undefined, skuMap, shop: null };
   throw new OrderSyncError(

@@ -75,10 +75,18 @@ const notRead: CatalogueFacts = {
  * @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one
  */
 function shopsOf(config: Config): CheckedShop[] {
-  const { shops, folders } = config.intake;
-  const ofFolder = { platform: 'folder', unmatched: null } as const;
-  const mapped = folders.flatMap(({ skuMap, ...folder }) =>
-    skuMap === null ? [] : [{ ...folder, ...ofFolder, shop: folder.name, skuMap }],
+  const { shops, folders, webhook } = config.intake;
+  const ofHttp = {
+    platform: 'http',
+    name: 'webhook',
+    source: null,
+    currency: null,
+    skuMap: webhook?.skuMap ?? null,
+  };
+  const mapped = [...folders, ofHttp].flatMap(({ skuMap, ...way }) =>
+    skuMap === null
+      ? []
+      : [{ platform: 'folder', ...way, shop: way.name, skuMap, unmatched: null }],
   );
   const all = [...shops, ...mapped];
   if (all.length === 0) {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import { assert, hasCode } from '../../core/order-sync-error.ts';
+import { hasCode } from '../../core/order-sync-error.ts';
 import { isOutboxBlocked, repeatWhileBlocked } from '../../ops/disk-guard.ts';
 import { Loop } from '../../ops/loop.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
@@ -47,7 +47,7 @@ interface FolderIntakeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: FolderSettings;
-  readonly openSkuMap?: OpenSkuMap;
+  readonly openSkuMap: OpenSkuMap;
   /** Whether the disk has space for new orders. */
   readonly hasSpace: () => Promise<boolean>;
   /** The outbox has new lines, or lines that it knows came again. */
@@ -88,7 +88,7 @@ export class FolderIntake {
   constructor(options: FolderIntakeOptions) {
     const { config, clock, logger } = options;
     this.#options = options;
-    this.#skus = openSkus(options, config);
+    this.#skus = options.openSkuMap(config.skuMap);
     this.#format = readCsvFormat(config);
     this.#log = new FolderLog(logger);
     this.#stable = new StableFiles(config);
@@ -140,7 +140,7 @@ export class FolderIntake {
    */
   prepare(config: FolderSettings): () => void {
     const isSame = config.skuMap === this.#options.config.skuMap;
-    const skus = isSame ? this.#skus : openSkus(this.#options, config);
+    const skus = isSame ? this.#skus : this.#options.openSkuMap(config.skuMap);
     const format = readCsvFormat(config);
     return () => {
       this.#options = { ...this.#options, config };
@@ -362,13 +362,4 @@ export class FolderIntake {
     report.add(outcome);
     return outcome.kind;
   }
-}
-
-function openSkus(
-  { openSkuMap }: FolderIntakeOptions,
-  { skuMap }: FolderSettings,
-): SkuSource | null {
-  if (skuMap === null) return null;
-  assert(openSkuMap !== undefined, 'a folder intake with a SKU map can open it');
-  return openSkuMap(skuMap);
 }

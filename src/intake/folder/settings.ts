@@ -44,7 +44,7 @@ const folderSection = keysOf({
     .describe('The balance for orders that name none. Unset: each must name one.')
     .meta(live),
   sku_map: orNull(pathText)
-    .describe('The SKU map (YAML or CSV) for the column `sku` of CSV files.')
+    .describe('The SKU map (YAML or CSV) for `sku` in order files.')
     .meta(live),
   columns: z
     .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())

@@ -10,6 +10,7 @@ import type {
   WholeRequest,
 } from '../../store/intake/accept-request.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
+import type { SkuMap } from '../../core/order/sku-map.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { isOutboxBlocked } from '../../ops/disk-guard.ts';
 import type { Store } from '../../store/store.ts';
@@ -33,6 +34,7 @@ import type { Buffer } from 'node:buffer';
 import { type FoundOrder, checkOrder, problemOf } from '../orders/check-order.ts';
 import { isObject, type Problem, shownValue } from '../orders/check-line.ts';
 import { DocumentError } from '../orders/document-error.ts';
+import { type SkuSource, withSkuRules } from '../orders/sku-source.ts';
 import { syntaxMessage } from '../orders/json-document.ts';
 import {
   JsonSyntaxError,
@@ -53,6 +55,7 @@ interface OrderRoutesDeps {
   readonly logger: Logger;
   readonly admission: Admission;
   readonly commits: CommitQueue;
+  readonly skus: SkuSource | null;
   readonly onChanged: (accepted: AcceptedLines) => void;
 }
 
@@ -69,10 +72,11 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
  * same references.
  */
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
-  const { config, store, commits } = deps;
+  const { config, store, commits, clock } = deps;
+  const skus = (await deps.skus?.current()) ?? null;
   const { caller, content } = await deps.admission.withBody(context, (body, sender) => {
     commits.requirePlace();
-    return readOrders(body, config.limits, sender);
+    return readOrders(body, config.limits, sender, { skus, nowMs: clock.wallMs() });
   });
   const { lines, single } = content;
   for (const line of lines) requireSource(caller, line.source);
@@ -277,6 +281,7 @@ function readOrders(
   body: Buffer,
   limits: Pick<WebhookLimits, 'depth' | 'batchLines'>,
   { source: own, currency }: Caller,
+  { skus, nowMs }: { skus: SkuMap | null; nowMs: number },
 ): ReadOrders {
   const source = own ?? usualSource;
   const { orders, single, mistakes } = ordersIn(readJson(body, limits.depth));
@@ -291,8 +296,8 @@ function readOrders(
   // Each line of an order has the problems of the order itself, too: they are kept once.
   const problems = new Set<Problem>();
   for (const order of orders) {
-    for (const checked of checkOrder(order, { source, currency })) {
-      if (checked.kind === 'line') lines.push(checked.line);
+    for (const checked of checkOrder(order, { source, currency, skus })) {
+      if (checked.kind === 'line') lines.push(withSkuRules(checked.line, skus, nowMs));
       else for (const problem of checked.problems) problems.add(problem);
     }
     mistakes.push(...repeatedOrder(order, source, seen));

@@ -8,6 +8,7 @@ import {
   listOf,
   live,
   orNull,
+  pathText,
   rotated,
   secretText,
   section,
@@ -90,6 +91,7 @@ const limits = section('Limits on requests.', {
 /** Without the lists of shops, which `config` adds. */
 export const webhookKeys = {
   listen: listenAddress.describe('Where the worker receives orders, for example `127.0.0.1:8080`.'),
+  sku_map: orNull(pathText).describe('The SKU map (YAML or CSV) for `sku` in orders.').meta(live),
   tokens,
   standard_webhooks: standardWebhooks,
   limits,

@@ -14,7 +14,6 @@ export interface ShopHandlers {
   /** Those of all platforms. */
   readonly formats: readonly WebhookFormat[];
   handlerFor(platform: string, shop: string): ShopHandler | null;
-  health(): 'pass' | 'warn';
   details(): Readonly<Record<string, string>> | null;
 }
 

@@ -16,6 +16,7 @@ import { orderRoutes } from './order-routes.ts';
 import { problemResponse, HttpProblem } from './problem.ts';
 import type { WebhookSettings } from './settings.ts';
 import { type ReadBack, type ShopHandlers, storefrontRoutes } from './storefront-routes.ts';
+import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 
 interface WebhookIntakeOptions {
@@ -24,6 +25,7 @@ interface WebhookIntakeOptions {
   readonly logger: Logger;
   readonly config: WebhookSettings;
   readonly shops: ShopHandlers;
+  readonly openSkuMap: OpenSkuMap;
   readonly version: string;
   readonly onAccepted: (lines: AcceptedLines) => void;
   /**
@@ -38,6 +40,7 @@ interface WebhookIntakeOptions {
 interface Endpoints {
   readonly respond: Hono<Web>['fetch'];
   readonly shops: ShopHandlers;
+  readonly skus: SkuSource | null;
 }
 
 /**
@@ -90,9 +93,7 @@ export class WebhookIntake {
    */
   health(): 'pass' | 'warn' | 'fail' {
     if (this.#state !== 'open') return 'fail';
-    if (this.#limits.refusals.recent() !== null) return 'warn';
-    if (this.#commits.fill > 0.5) return 'warn';
-    return this.#endpoints.shops.health();
+    return this.details() !== null || this.#commits.fill > 0.5 ? 'warn' : 'pass';
   }
 
   /** Callers that were refused because of a limit since the start of the worker, by reason. */
@@ -106,10 +107,13 @@ export class WebhookIntake {
    */
   details(): Readonly<Record<string, unknown>> | null {
     const refused = this.#limits.refusals.recent();
-    const ofShops = this.#endpoints.shops.details();
-    return refused === null && ofShops === null
-      ? null
-      : { ...(refused && { refused }), ...ofShops };
+    const problem = this.#endpoints.skus?.problem ?? null;
+    const details = {
+      ...(refused && { refused }),
+      ...(problem !== null && { sku_map: problem }),
+      ...this.#endpoints.shops.details(),
+    };
+    return Object.keys(details).length === 0 ? null : details;
   }
 
   /**
@@ -133,9 +137,19 @@ export class WebhookIntake {
   }
 
   #createEndpoints(config: WebhookSettings, shops: ShopHandlers): Endpoints {
-    const { store, clock, logger, version, onAccepted, readBack = null } = this.#options;
+    const {
+      store,
+      clock,
+      logger,
+      version,
+      onAccepted,
+      openSkuMap,
+      readBack = null,
+    } = this.#options;
+    const skus = openSkuMap(config.skuMap);
     const orders = {
       config,
+      skus,
       store,
       clock,
       logger,
@@ -148,7 +162,7 @@ export class WebhookIntake {
       orderRoutes(orders),
       documentRoutes(version),
     ];
-    return { respond: webhookRoutes(routes, shops, logger, this.#limits).fetch, shops };
+    return { respond: webhookRoutes(routes, shops, logger, this.#limits).fetch, shops, skus };
   }
 
   async #answer(...[request, bindings]: Parameters<WebhookAnswers>): Promise<Response> {

@@ -269,6 +269,21 @@ export function addProblems(problems: Problem[], more: readonly Problem[]): void
   for (const problem of more) if (!known.has(problem.field)) problems.push(problem);
 }
 
+/** Adds what `checkLine` found. An unknown SKU names no type: its absence would only mislead. */
+export function addProblemsOfLine(
+  problems: Problem[],
+  checked: Checked<unknown>,
+  nameOf: FieldNames,
+): void {
+  if (checked.ok) return;
+  const isUnknown = problems.some(({ field }) => field === nameOf(['sku']));
+  const known = isUnknown ? nameOf(['type']) : null;
+  addProblems(
+    problems,
+    checked.problems.filter(({ field }) => field !== known),
+  );
+}
+
 /** The identity of something in which no order can be read. */
 export const unidentified = (lineNumber: number): LineIdentity => ({
   lineNumber,

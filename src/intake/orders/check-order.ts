@@ -1,6 +1,8 @@
 import { type OrderDefaults, orderLimits } from '../../core/order/order-request.ts';
+import { addSku } from './add-sku.ts';
 import {
   addProblems,
+  addProblemsOfLine,
   type CheckedLine,
   checkHead,
   checkLine,
@@ -15,6 +17,7 @@ import {
 } from './check-line.ts';
 import { mayMean } from './column-words.ts';
 import { type Completion, completeLine } from './complete-line.ts';
+import type { ParseOptions } from './settings.ts';
 import { type JsonFinding, jsonPointer } from './strict-json.ts';
 
 export interface FoundOrder {
@@ -27,12 +30,14 @@ export interface FoundOrder {
   lineNumberOf(value: unknown): number;
 }
 
+type JsonDefaults = OrderDefaults & Pick<ParseOptions, 'skus'>;
+
 /**
  * Checks the lines of one order, each for itself. A problem of the order itself rejects each of its
  * lines, and is the first of their problems. A line whose id another line has is rejected: the
  * outbox would take it for a repetition of the other.
  */
-export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generator<CheckedLine> {
+export function* checkOrder(order: FoundOrder, defaults: JsonDefaults): Generator<CheckedLine> {
   const { value, path } = order;
   if (!isObject(value)) {
     yield notAnOrder(order);
@@ -69,9 +74,10 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
       jsonPointer([...path, 'lines', index, ...at]);
     const inLine = findings.filter((finding) => lineIndexOf(finding, path.length) === index);
     const found = [...problems, ...inLine.map(problemOf)];
-    const line = completed(given, { nameOf, isOneOfSeveral: lines.length > 1 }, found);
+    const { skus } = defaults;
+    const line = completed(given, { nameOf, isOneOfSeveral: lines.length > 1, skus }, found);
     const checked = checkLine(joinedHead, line, nameOf, defaults);
-    if (!checked.ok) addProblems(found, checked.problems);
+    if (!checked.ok) addProblemsOfLine(found, checked, nameOf);
     else if (found.length === 0) {
       const { lineId } = checked.value;
       const first = ids.get(lineId);
@@ -95,15 +101,18 @@ export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generat
 /** A copy with what the line need not say; a value that is no line stays as it is. */
 function completed(
   given: unknown,
-  about: Pick<Completion, 'nameOf' | 'isOneOfSeveral'>,
+  { skus, ...about }: Pick<Completion, 'nameOf' | 'isOneOfSeveral'> & Pick<ParseOptions, 'skus'>,
   problems: Problem[],
 ): unknown {
   if (!isObject(given)) return given;
-  const line = { ...given };
+  const { sku, ...line } = given;
   const carried = Object.keys(line['extra'] ?? {});
   const hasQuantities =
     line['quantity'] === undefined && carried.some((name) => mayMean('quantity', name));
-  completeLine(line, { ...about, hasQuantities, products: ['variant', 'plan'] }, problems);
+  if (sku !== undefined)
+    addSku(line, sku, { ...about, skus, otherwise: hasQuantities ? undefined : 1 }, problems);
+  const products = sku === undefined ? ['variant', 'plan'] : [];
+  completeLine(line, { ...about, hasQuantities, products }, problems);
   return line;
 }
 

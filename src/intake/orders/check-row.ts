@@ -1,18 +1,15 @@
 import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
-import { quoted } from '../../core/message-text.ts';
 import { isWithoutFormula } from '../../core/result/csv-result.ts';
-import { productOfSku } from '../../core/order/sku.ts';
 import { normalSku, type SkuMap } from '../../core/order/sku-map.ts';
 import { mangledAs, withoutTextMark } from '../../core/order/spreadsheet.ts';
+import { addSku, mangledRule } from './add-sku.ts';
 import {
-  addProblems,
+  addProblemsOfLine,
   type Checked,
   type CheckedLine,
   checkHead,
   checkLine,
-  type FieldNames,
   identityOf,
-  isObject,
   type LineIdentity,
   placeholderHead,
   type Problem,
@@ -46,8 +43,6 @@ export function orderKeyOf(row: CsvRow, defaultSource: string): string {
   return `${cellOf(row, 'source') ?? defaultSource}\u0000${cellOf(row, 'order_id') ?? ''}`;
 }
 
-const mangledRule =
-  'looks changed by a spreadsheet: set the column to text before you open or export the file';
 const sameIdRule =
   '. Other orders may have the same id; if it is the id of the shop, set intake.folders[].allow_mangled_ids';
 
@@ -121,14 +116,7 @@ export class RowChecker {
     const checked = checkLine(joinedHead, line, header.nameOf, this.#options);
     if (checked.ok && problems.length === 0)
       return { kind: 'line', line: { ...checked.value, lineNumber } };
-    // Of an unknown SKU nothing says the type: that it lacks one would only mislead.
-    const isUnknown = problems.some(({ field }) => field === header.nameOf(['sku']));
-    const known = isUnknown ? header.nameOf(['type']) : null;
-    if (!checked.ok)
-      addProblems(
-        problems,
-        checked.problems.filter(({ field }) => field !== known),
-      );
+    addProblemsOfLine(problems, checked, header.nameOf);
     return rejected(problems);
   }
 
@@ -312,60 +300,4 @@ function lineOf(
     named === undefined ? ['variant', 'plan', ...(skus === null ? [] : ['sku'])] : [];
   completeLine(line, { isOneOfSeveral, hasQuantities, products, nameOf }, problems);
   return line;
-}
-
-/**
- * Adds what the SKU map says about a row. One item in the cart may stand for several units; a
- * top-up is for one eSIM, once. A cancel buys nothing, so its SKU is only carried.
- */
-function addSku(
-  line: Record<string, unknown>,
-  named: string,
-  { nameOf, skus, otherwise }: { nameOf: FieldNames; skus: SkuMap; otherwise: number | undefined },
-  problems: Problem[],
-): void {
-  const problem = (
-    field: string,
-    rule: string,
-    code = 'invalid_field',
-    value: unknown = line[field],
-  ): void => {
-    problems.push({ code, field: nameOf([field]), rule, value: shownValue(value) });
-  };
-  const carried = isObject(line['extra']) ? line['extra'] : {};
-  if (line['type'] === 'esim_cancel') {
-    line['extra'] = { ...carried, sku: named };
-    return;
-  }
-  const twice = ['variant', 'plan'].find((column) => line[column] !== undefined);
-  if (twice !== undefined)
-    problem(
-      'sku',
-      `names a product, and so does ${nameOf([twice])}: fill one of them`,
-      undefined,
-      named,
-    );
-  const sku = skus.get(named);
-  if (sku === undefined) {
-    const near = skus.near(named);
-    const rule = `is not in the SKU map${near === undefined ? '' : `, which has ${quoted(near)}`}`;
-    if (mangledAs(named) === null) problem('sku', rule, 'unknown_sku', named);
-    else problem('sku', mangledRule, 'id_mangled', named);
-    return;
-  }
-  const { type = sku.type, quantity = sku.type === 'esim_topup' ? 1 : otherwise, days } = line;
-  if (type !== sku.type) problem('type', `is not that of the SKU, which is ${sku.type}`);
-  if (days !== undefined && 'days' in sku && sku.days !== days)
-    problem('days', `is not that of the SKU, which has ${sku.days}`);
-  const isTopup = sku.type === 'esim_topup';
-  if (isTopup && quantity !== 1) {
-    const rule =
-      'must be 1 for a top-up: an operator must decide about several top-ups of one eSIM';
-    problem('quantity', rule, 'repeated_topup');
-  }
-  Object.assign(line, productOfSku(sku), {
-    extra: { ...carried, sku: named, shop_quantity: String(quantity) },
-  });
-  if (isTopup) delete line['quantity'];
-  else line['quantity'] = typeof quantity === 'number' ? quantity * sku.quantity : quantity;
 }

@@ -84,6 +84,6 @@ export interface ParseOptions {
    */
   readonly unmatched: 'review' | 'ignore';
   readonly allowMangledIds: boolean;
-  /** The SKU map of a CSV document; null: a column `sku` is carried through. */
+  /** null: a column `sku` is carried through, and a `sku` in JSON is a mistake. */
   readonly skus: SkuMap | null;
 }

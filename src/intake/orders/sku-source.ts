@@ -9,8 +9,8 @@ export interface SkuSource {
   readonly problem: string | null;
 }
 
-/** Throws CONFIG_INVALID when the file cannot be used. */
-export type OpenSkuMap = (path: string) => SkuSource;
+/** Null without a path. Throws CONFIG_INVALID when the file cannot be used. */
+export type OpenSkuMap = (path: string | null) => SkuSource | null;
 
 /**
  * Adds the rules and deadline of its SKU; those of the order count first. `wait_h` counts from

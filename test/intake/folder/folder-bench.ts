@@ -97,7 +97,7 @@ export class FolderBench {
       clock: this.clock,
       logger,
       config: { ...this.config, ...changes },
-      openSkuMap: (path) => new SkuFile(path, this.clock, logger),
+      openSkuMap: (path) => (path === null ? null : new SkuFile(path, this.clock, logger)),
       hasSpace: async () => this.hasSpace,
       onFileEnded: () => undefined,
       onAccepted: () => {

@@ -15,6 +15,7 @@ const store = openStore({
   sinks: [{ name: 'folder', sources: null }],
 });
 const intake = new FolderIntake({
+  openSkuMap: () => null,
   store,
   clock: new SystemClock(),
   logger: pino({ level: 'silent' }),

@@ -24,14 +24,16 @@ store.intake.acceptRequests = async (requests) => {
   return outcomes;
 };
 const intake = await WebhookIntake.start({
+  openSkuMap: () => null,
   store,
   clock: new SystemClock(),
   logger: pino({ level: 'silent' }),
   version: '0.0.0',
   onAccepted: () => undefined,
-  shops: { formats: [], handlerFor: () => null, health: () => 'pass', details: () => null },
+  shops: { formats: [], handlerFor: () => null, details: () => null },
   config: {
     listen: { host: '127.0.0.1', port: 0 },
+    skuMap: null,
     tokens: [
       { name: 'anybody', secrets: [token], scopes: ['post'], sources: ['shop1'], currency: null },
     ],

@@ -5,6 +5,7 @@ import type { ShopHandlers } from '../../../src/intake/http/storefront-routes.ts
 import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
 import { WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
+import { SkuFile } from '../../../src/storefronts/sku-file.ts';
 import { StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { documented } from '../../support/intake-openapi.ts';
@@ -75,9 +76,11 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
     logger,
     version: '0.0.0',
     onAccepted,
+    openSkuMap: (path) => (path === null ? null : new SkuFile(path, clock, logger)),
     shops: changes.handlers ?? storefronts,
     config: {
       listen: { host: '127.0.0.1', port: 0 },
+      skuMap: null,
       tokens: [
         {
           name: 'anybody',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SkuMap } from '../../../src/core/order/sku-map.ts';
 import { readDocument } from './read-document.ts';
 
 const orderWith = (...lines: readonly object[]) =>
@@ -73,5 +74,71 @@ describe('a line of a JSON order', () => {
     const [rejection] = await rejectionsOf({ variant: 'v', [name]: 2 });
     expect(rejection).toMatchObject({ code: 'unknown_field', field: `/lines/0/${name}` });
     expect(rejection?.rule).toContain(`is not a field of gift_card_order: did you mean ${meant}?`);
+  });
+});
+
+describe('a line of a JSON order that names a SKU', () => {
+  const iccid = '8999901000000000013';
+  const skus = new SkuMap([
+    ['S20', { type: 'gift_card_order', variant: 'steam-usd-20', quantity: 1 }],
+    ['S3', { type: 'gift_card_order', variant: 'steam-usd-20', quantity: 3, currency: 'EUR' }],
+    ['FR', { type: 'esim_order', plan: 'fr-daily-1gb', days: 7, quantity: 1 }],
+    ['TOP', { type: 'esim_topup', plan: 'es-1gb-7d' }],
+  ]);
+  const read = (line: object) => readDocument(orderWith(line), 'json', { skus });
+
+  it.each([
+    ['a quantity', { sku: 's20', quantity: 2 }, { variant: 'steam-usd-20', quantity: 2 }],
+    ['a pack', { sku: 'S3', quantity: 2 }, { quantity: 6, currency: 'EUR' }],
+    ['only a SKU', { sku: 'FR' }, { plan: 'fr-daily-1gb', days: 7, quantity: 1 }],
+    ['an eSIM', { sku: 'TOP', iccid }, { operation: 'esim_topup', plan: 'es-1gb-7d' }],
+  ])('with %s buys what the SKU map says', async (_, line, bought) => {
+    const { lines, rejections } = await read({ ...line, extra: { row: '1' } });
+    expect(rejections).toEqual([]);
+    const { sku, quantity = 1 } = Object(line);
+    const extra = { row: '1', sku, shop_quantity: String(quantity) };
+    expect(lines).toMatchObject([{ ...bought, extra }]);
+  });
+
+  it('is the same purchase as the same row of a CSV file', async () => {
+    const { lines: rows } = await readDocument('order_id,sku,currency\no,S20,USD\n', 'csv', {
+      skus,
+    });
+    const { lines } = await read({ sku: 'S20' });
+    const withoutPlace = ({ lineNumber: _place, ...line }: (typeof lines)[number]) => line;
+    expect(lines.map(withoutPlace)).toEqual(rows.map(withoutPlace));
+  });
+
+  it('is only carried by a cancel', async () => {
+    const { lines } = await read({ type: 'esim_cancel', iccid, sku: 'TOP' });
+    expect(lines).toMatchObject([{ operation: 'esim_cancel', extra: { sku: 'TOP' } }]);
+  });
+
+  it.each([
+    ['an unknown SKU', { sku: 'S21' }, 'sku', 'unknown_sku', 'is not in the SKU map'],
+    ['a number', { sku: 20 }, 'sku', 'invalid_field', 'must be a string'],
+    ['a variant, too', { sku: 'S20', variant: 'v' }, 'sku', 'invalid_field', 'names a product'],
+    ['another type', { sku: 'S20', type: 'esim_order' }, 'type', 'invalid_field', 'SKU, which has'],
+    ['other days', { sku: 'FR', days: 30 }, 'days', 'invalid_field', 'SKU, which has 7'],
+    ['another balance', { sku: 'S3', currency: 'USD' }, 'currency', 'invalid_field', 'has EUR'],
+    ['an extra that is none', { sku: 'S20', extra: 'x' }, 'extra', 'invalid_field', 'an object'],
+    [
+      'a quantity in its extra',
+      { sku: 'S20', extra: { qty: '2' } },
+      'quantity',
+      'missing_field',
+      '',
+    ],
+  ])('with %s is rejected for that alone', async (_, line, field, code, rule) => {
+    const { rejections } = await read(line);
+    expect(rejections).toMatchObject([{ field: `/lines/0/${field}`, code }]);
+    expect(rejections[0]?.rule).toContain(rule);
+    expect(rejections[0]?.rule).not.toContain('; also: ');
+  });
+
+  it('is rejected where no SKU map is configured', async () => {
+    expect(await rejectionsOf({ sku: 'S20' })).toMatchObject([
+      { field: '/lines/0/sku', rule: 'needs `sku_map` of the folder or of `intake.webhook`' },
+    ]);
   });
 });

@@ -228,7 +228,6 @@ describe('a shop whose webhooks have a wrong signature', () => {
     const { call } = await startIntake({
       handlers: {
         handlerFor: () => handler,
-        health: () => 'pass',
         formats: [handler.webhook],
         details: () => null,
       },

@@ -9,7 +9,12 @@ import { YamlLanguageServer } from '../support/yaml-language-server.ts';
 import { examplesIn, projectRoot } from './shell-commands.ts';
 
 const schemas = join(projectRoot, 'config/schema');
-const read = (path: string): string => readFileSync(join(projectRoot, path), 'utf8');
+/** One that is installed elsewhere names the schema of the installed package. */
+const read = (path: string): string =>
+  readFileSync(join(projectRoot, path), 'utf8').replace(
+    /(?<=\$schema=)\/opt\/order-sync\/lib\/node_modules\/order-sync/,
+    projectRoot,
+  );
 /** Every file that is an example of a configuration or of a format. */
 const examples = globSync(['config/*.yaml', 'config/formats/*.yaml', 'deploy/*/*.yaml'], {
   cwd: projectRoot,

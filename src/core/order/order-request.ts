@@ -215,7 +215,7 @@ export function currencyRule(
 ): string | null {
   if (line.type === 'esim_cancel' || line.currency !== undefined) return null;
   if (head.currency !== undefined || typeof defaults.currency === 'string') return null;
-  return 'is required, on the line or on its order: it names the balance to charge';
+  return 'is required on the line or its order, or as `currency` of the folder or token: it names the balance to charge';
 }
 
 /**

@@ -52,6 +52,13 @@ describe('a line of a JSON order', () => {
     expect(rejections[0]?.rule).toContain('A line that was bought alone before has the id 1');
   });
 
+  it('without a balance is told every place that may name it', async () => {
+    const text = JSON.stringify({ order_id: 'o', lines: [{ variant: 'v' }] });
+    const [rejection] = (await readDocument(text, 'json')).rejections;
+    expect(rejection).toMatchObject({ code: 'missing_field', field: '/lines/0/currency' });
+    expect(rejection?.rule).toContain('or as `currency` of the folder or token');
+  });
+
   it('is never made a cancel by an ICCID alone', async () => {
     expect(await rejectionsOf({ iccid: '8999901000000000013' })).toMatchObject([
       { field: '/lines/0/type', rule: expect.stringContaining('esim_cancel cancels the eSIM') },

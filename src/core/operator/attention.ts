@@ -61,10 +61,10 @@ export const attentionReasons = {
     'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
   )`stop the other worker or program that uses this key, or give this worker keys of its own; where there is none, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
   paused_by_person: itsScope`resume it with ${'resume'}`,
-  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`reload\`; if it is right, ${'resume'}`,
+  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`check-config --reload\`; if it is right, ${'resume'}`,
   api_unreachable: itsScope`wait if the supplier is down: the worker tries again; else repair the connection`,
   wrong_address: itsScope`correct \`wholesale.base_url\` or \`wholesale.ca_file\`, then restart the worker`,
-  key_denied: itsScope`replace the key and \`reload\`, or ask the supplier; then ${'resume'}`,
+  key_denied: itsScope`replace the key and \`check-config --reload\`, or ask the supplier; then ${'resume'}`,
   account_denied: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
   balance_too_low: itsScope`add balance at the supplier, then ${'resume'}`,
   key_of_other_account: itsScope`configure a key of the account that bought the orders; if this account is right from now on, ${'resume'}`,
@@ -112,10 +112,10 @@ export const attentionReasons = {
   )`switch it on in the shop, or give the worker's key the right to write; the row ends by itself`,
   old_sale: holding(
     'nothing, if these orders were delivered before',
-  )`if one was not, raise \`lookback_h\` or \`max_age_h\` of the shop, \`reload\`, and read it with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
+  )`if one was not, raise \`lookback_h\` or \`max_age_h\` of the shop, \`check-config --reload\`, and read it with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   other_shop: holding(
     'the orders that name another shop',
-  )`remove the webhook from the copy of the shop; or, if the address is right, add it to \`sites\`, \`reload\`, and read the orders with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
+  )`remove the webhook from the copy of the shop; or, if the address is right, add it to \`sites\`, \`check-config --reload\`, and read the orders with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   delivery_unusable: holding(
     'the orders of such deliveries',
   )`do what the message says, look in the shop for paid orders that are missing here, then end this row with ${'ack'}`,
@@ -124,7 +124,7 @@ export const attentionReasons = {
   )`put them back into the SKU map, and flagged orders are bought; or end this row with ${'ack'}`,
   signature_refused: holding(
     'nothing: read-back brings its orders, minutes later',
-  )`copy the secret of its webhooks into the file of \`secrets\` and \`reload\`; the row ends with the next signed webhook`,
+  )`copy the secret of its webhooks into the file of \`secrets\` and \`check-config --reload\`; the row ends with the next signed webhook`,
   other_worker: holding(
     'every purchase for this shop',
   )`stop the other worker, then end this row with ${'ack'}: the held orders are bought`,

@@ -68,7 +68,14 @@ export function buildDispatcher(
 ): Dispatcher {
   const { concurrency, maxUnknownOutcomes } = config.submit;
   const minFreeBytes = (): number => current.config.disk.sendingMinFreeBytes;
-  const options = { rechecks, concurrency, maxUnknownOutcomes, graceMs: stopGraceMs, minFreeBytes };
+  const options = {
+    rechecks,
+    concurrency,
+    maxUnknownOutcomes,
+    spendLimits: config.spend.limits,
+    graceMs: stopGraceMs,
+    minFreeBytes,
+  };
   const onAttemptEnded = metrics.events.attemptEnded.bind(metrics.events);
   return new Dispatcher({ ...submission, onSettled, onAttemptEnded }, options);
 }

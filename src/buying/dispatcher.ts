@@ -10,11 +10,14 @@ import { endWithin } from '../ops/deadline.ts';
 import { probeDuePauses } from './proofs/probes.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { Loop } from '../ops/loop.ts';
+import type { SpendLimit } from './spending/settings.ts';
 import { usualSendingReserveBytes, type SubmitSettings } from './decision/settings.ts';
 
 interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
   /** Which orders of shops are read again before they are bought. Absent: none. */
   readonly rechecks?: RecheckRule;
+  /** Absent: none. */
+  readonly spendLimits?: readonly SpendLimit[];
   /** With less free space on the disk nothing is sent, in bytes. Default 100 MiB. */
   readonly minFreeBytes?: () => number;
   /** How long a stop waits for calls in flight, in ms. */
@@ -33,6 +36,8 @@ interface Claimed {
 
 const maxIdleDelayMs = 1000;
 const overdueIdleDelayMs = 100;
+/** How often it is looked whether a limit on spending still holds what it held, in ms. */
+const releaseIntervalMs = 1000;
 
 /**
  * How many calls of each kind may be under way. Lookups hold at most a third while something is to
@@ -70,6 +75,7 @@ export class Dispatcher {
   readonly #runningNames = new Set<string>();
   readonly #backgroundTasks = new Set<Promise<void>>();
   #forgetAtMs = 0;
+  #releaseAtMs = 0;
   #stopped: Promise<void> | null = null;
 
   constructor(deps: AttemptDeps, options: DispatcherOptions) {
@@ -120,7 +126,7 @@ export class Dispatcher {
 
   /** The configuration changed. Calls in flight keep the keys that they were made with. */
   async reload(
-    changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes'>,
+    changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes' | 'spendLimits'>,
   ): Promise<void> {
     this.#options = { ...this.#options, ...changed };
     this.#calls.concurrency = changed.concurrency;
@@ -170,6 +176,7 @@ export class Dispatcher {
   async #round(): Promise<number> {
     const { clock, steps, pauses, limits, accounts } = this.#deps;
     await this.#endOverdue();
+    await this.#releaseWithinLimits();
     if (await this.#isDue('send')) await steps.showUnproven(clock.wallMs());
     await pauses.refresh();
     await accounts.refresh(this.#deps);
@@ -202,6 +209,20 @@ export class Dispatcher {
         { ended },
         'orders expired: their deadline passed before they could be bought',
       );
+  }
+
+  /** A window has moved on, a limit was raised, or what was reserved is free again. */
+  async #releaseWithinLimits(): Promise<void> {
+    const { steps, clock, logger } = this.#deps;
+    if (clock.steadyMs() < this.#releaseAtMs) return;
+    this.#releaseAtMs = clock.steadyMs() + releaseIntervalMs;
+    const released = await steps.releaseWithinLimits(
+      this.#options.spendLimits ?? [],
+      clock.wallMs(),
+    );
+    if (released === 0) return;
+    logger.info({ released }, 'orders that a limit on spending held may be bought now');
+    this.#deps.onSettled?.();
   }
 
   /** At most one call of each kind waits for a place. */
@@ -287,6 +308,7 @@ export class Dispatcher {
       maxUnknownOutcomes: this.#options.maxUnknownOutcomes,
       products: this.#attempts.products,
       trials: pauses.trials(),
+      spendLimits: this.#options.spendLimits ?? [],
       maxAgeMs: (source) => this.#options.rechecks?.maxAgeMs(source) ?? null,
       render: (entry) => wholesale.render(entry),
       resend: this.#attempts.resend,
@@ -313,7 +335,7 @@ export class Dispatcher {
       if (step.step !== 'review') continue;
       this.#deps.logger.error({ reference: row.reference, reason: step.reason }, 'needs review');
     }
-    if (aside.some(({ step }) => step.step === 'review' || step.step === 'hold'))
+    if (aside.some(({ step }) => ['review', 'hold', 'over_limit'].includes(step.step)))
       this.#deps.onSettled?.();
   }
 

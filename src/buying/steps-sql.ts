@@ -16,6 +16,8 @@ import { AccountKeys } from './proofs/account-keys-sql.ts';
 import { wasAccepted, type SpendingCall } from './proofs/call-paths-sql.ts';
 import { LookupProofs } from './proofs/lookup-proofs-sql.ts';
 import { openAttempt, type AttemptClaim, type OpenAttempt } from './queue/claim-sql.ts';
+import type { SpendLimit } from './spending/settings.ts';
+import { releaseWithinLimits } from './spending/spending-sql.ts';
 import { nextDeadline, Queue, selectOverdue } from './queue/queue-sql.ts';
 
 type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose'> & { readonly entryId: number };
@@ -112,6 +114,11 @@ export class BuyingSteps extends OutboxSteps {
           trialOf: [],
         };
       });
+  }
+
+  /** Releases what a limit on spending held and does not hold any more. Returns how many. */
+  async releaseWithinLimits(limits: readonly SpendLimit[], nowMs: number): Promise<number> {
+    return releaseWithinLimits(this.outbox, limits, nowMs);
   }
 
   /** When the next entry is due, in steady time, or null when none is waiting for one. */

@@ -15,6 +15,7 @@ import { webhookKeys } from '../intake/http/settings.ts';
 import { alertsSection, resultsSection } from '../results/settings.ts';
 import { shopLists } from '../storefronts/settings.ts';
 import { submitSection } from '../buying/decision/settings.ts';
+import { spendSection } from '../buying/spending/settings.ts';
 import { wholesaleSection } from '../wholesale/settings.ts';
 import { backup, retention, seal } from './upkeep-section.ts';
 
@@ -80,6 +81,7 @@ export const configSchema = keysOf({
   }),
   wholesale: wholesaleSection,
   submit: submitSection,
+  spend: spendSection,
   results: resultsSection,
   seal,
   retention,

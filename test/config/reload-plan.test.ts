@@ -32,6 +32,7 @@ intake:
         rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
 results:
   callbacks: [{ name: shop, url: https://shop.example.com/results, sources: [shop], events: [order.settled], secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
+spend: { limits: [{ amount: 5000.00 USD, per: day, source: shop, product: steam-usd-5 }] }
 alerts: [{ name: ops, url: https://hooks.example.com/T1 }]
 admin: { tokens: [{ name: anna, role: operator, value: a-token-of-anna-0001 }] }
 seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
@@ -53,6 +54,7 @@ const others: Record<string, string> = {
   group: String(process.getgid?.()),
   prefix: 'other',
   currency: 'EUR',
+  amount: '4000.00 USD',
   fallback_currency: 'GBP',
   not_after: '2030-01-01T00:00:00Z',
   paid_statuses: '[completed]',

@@ -136,6 +136,7 @@ export const usualClaim = {
   maxUnknownOutcomes: 1000,
   products: { isProven: () => true, isFailing: () => false, manyFail: () => false },
   trials: [],
+  spendLimits: [],
   render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
   resend: resendAgain,
   maxAgeMs: () => null,

@@ -15,6 +15,7 @@ import { Pauses } from '../../src/buying/breakers/pauses.ts';
 import { attemptDeps } from './attempt-deps.ts';
 import { MachineClock } from './machine-clock.ts';
 import type { RecheckRule } from '../../src/store/entries/rechecks.ts';
+import type { SpendLimit } from '../../src/buying/spending/settings.ts';
 import { line, Outbox } from './outbox.ts';
 
 /** How a call ends, and how long it takes. */
@@ -75,6 +76,7 @@ export class VirtualWorker {
   readonly calls: VirtualCall[] = [];
   readonly log: Record<string, unknown>[] = [];
   readonly outbox: Outbox;
+  dispatcher!: Dispatcher;
   #orders = 0;
 
   private constructor(outbox: Outbox) {
@@ -88,14 +90,27 @@ export class VirtualWorker {
       maxIdleDelayMs?: number;
       trusts?: boolean;
       rechecks?: RecheckRule;
+      spendLimits?: readonly SpendLimit[];
     } = {},
   ) {
     const outbox = await Outbox.open();
     const worker = new VirtualWorker(outbox);
+    const { machine } = worker;
+    outbox.store.outbox.clock = {
+      wallMs: () => machine.wallMs(),
+      steadyMs: () => machine.steadyMs(),
+      mark: () => ({
+        steadyMs: machine.steadyMs(),
+        wallMs: machine.wallMs(),
+        machineMs: machine.steadyMs(),
+        bootId: machine.bootId,
+      }),
+    };
     const { concurrency = 8, maxUnknownOutcomes = 8, trusts = true, ...more } = options;
     if (trusts)
       await stepsOf(outbox.store).lookups.prove({ kind: 'gift_card', path: '/orders/{key}' });
-    const dispatcher = worker.#dispatcher({ concurrency, maxUnknownOutcomes, ...more });
+    worker.dispatcher = worker.#dispatcher({ concurrency, maxUnknownOutcomes, ...more });
+    const { dispatcher } = worker;
     onTestFinished(async () => {
       const stopped = dispatcher.stop();
       worker.machine.pass(3_600_000);
@@ -111,6 +126,7 @@ export class VirtualWorker {
     maxUnknownOutcomes: number;
     maxIdleDelayMs?: number;
     rechecks?: RecheckRule;
+    spendLimits?: readonly SpendLimit[];
   }): Dispatcher {
     const { machine: clock, outbox, api } = this;
     const { store } = outbox;

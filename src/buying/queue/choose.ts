@@ -24,6 +24,8 @@ export type Step =
   | { readonly step: 'skip' }
   /** The state of its order in the shop, or an operator, must change first. */
   | { readonly step: 'hold'; readonly why: string }
+  /** It would exceed a limit on spending. */
+  | { readonly step: 'over_limit'; readonly limit: string; readonly why: string }
   /**
    * Its outcome is unknown from now on: an outbox that was lost may have sent it, or see `askFirst`.
    */

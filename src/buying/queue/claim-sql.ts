@@ -31,6 +31,9 @@ import { takeSlotsOfAttempt } from '../budget/budget-sql.ts';
 import { otherSenderOf } from '../proofs/account-keys-sql.ts';
 import { judgeNew, judgeUnknown, type LaneRules, type ResendRules, type Step } from './choose.ts';
 import type { ProductStates } from '../breakers/products.ts';
+import type { SpendLimit } from '../spending/settings.ts';
+import type { Room } from '../spending/limits.ts';
+import { roomNow, spendingOf } from '../spending/spending-sql.ts';
 import { newFactsOf, unknownFactsOf, type Queue } from './queue-sql.ts';
 import type { RenderedCall } from '../../wholesale/connector/render-request.ts';
 
@@ -58,6 +61,7 @@ export interface AttemptClaim {
   readonly trials: readonly string[];
   /** See `LaneRules.maxAgeMs`. */
   readonly maxAgeMs: LaneRules['maxAgeMs'];
+  readonly spendLimits: readonly SpendLimit[];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedCall;
   readonly resend: ResendRules;
@@ -100,7 +104,8 @@ const insertAttempt = statementOf<Record<string, unknown>, never>(
 );
 const updateSending = statementOf<Record<string, unknown>, never>(
   `UPDATE entries SET state = 'sending', due_steady = :steadyMs, key_name = :keyName, last_sent_at_ms = :nowMs, updated_at_ms = :nowMs,
-                      due_before_recheck_steady = NULL, request_method = :method, request_path = :path, request_body = :body, request_headers = :headers
+                      due_before_recheck_steady = NULL, reserved = coalesce(reserved, :reserved),
+                      request_method = :method, request_path = :path, request_body = :body, request_headers = :headers
    WHERE id = :id AND state = :from`,
 );
 
@@ -163,10 +168,16 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
   const { claim, queue, pauses } = claiming;
   const { nowMs, steadyMs, latestMs, resend } = claim;
   const aside: SetAside[] = [];
+  const room = roomNow(database, claim.spendLimits, steadyMs);
   for (const row of queue.toSendAgain(steadyMs)) {
     const facts = unknownFactsOf(database, row, claiming);
     const notAfterMs = steadyOf(row.not_after_ms, { wallMs: latestMs, steadyMs });
-    const step = judgeUnknown({ ...facts, notAfterMs }, resend, steadyMs);
+    const step = withinLimits(
+      database,
+      row,
+      judgeUnknown({ ...facts, notAfterMs }, resend, steadyMs),
+      room,
+    );
     if (step.step === 'send') return { row, aside };
     if (step.step !== 'skip') aside.push({ row, step });
   }
@@ -186,7 +197,8 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
     const except = [...aside.map(({ row }) => row.id), ...skipped];
     const row = queue.toSend({ steadyMs, latestMs, except }, rules);
     if (row === null) break;
-    const step = judgeNew(newFactsOf(database, row, claiming), rules, nowMs);
+    const judged = judgeNew(newFactsOf(database, row, claiming), rules, nowMs);
+    const step = withinLimits(database, row, judged, room);
     if (step.step === 'send') return { row, aside };
     if (step.step === 'skip') skipped.push(row.id);
     else aside.push({ row, step });
@@ -194,6 +206,14 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
     if (step.step === 'recover') break;
   }
   return { row: null, aside };
+}
+
+/** An entry that an operator released is over no limit, nor is one whose cost is reserved already. */
+function withinLimits(database: Sqlite, row: EntryRow, step: Step, room: Room): Step {
+  const isFree = row.operation === 'esim_cancel' || row.limit_lifted === 1;
+  if (step.step !== 'send' || isFree || row.reserved !== null) return step;
+  const over = room.over(spendingOf(database, row));
+  return over === null ? step : { step: 'over_limit', ...over };
 }
 
 /**
@@ -241,6 +261,8 @@ function setAside(
   switch (step.step) {
     case 'hold':
       return holdEntry(outbox, row, { why: step.why, by: 'shop' }, nowMs);
+    case 'over_limit':
+      return holdEntry(outbox, row, { why: step.why, by: 'limit', limit: step.limit }, nowMs);
     case 'recover':
       return recoverEntry(outbox.database, row, step.isAfterLoss, nowMs);
     case 'recheck':
@@ -305,6 +327,7 @@ function startSending(
     keyName,
     nowMs,
     steadyMs,
+    reserved: row.operation === 'esim_cancel' ? null : (spendingOf(database, row).expected ?? 0),
   });
   assert(changes === 1, `${row.reference} is claimed once`);
 }

@@ -43,7 +43,7 @@ type Values = Readonly<Record<string, unknown>>;
 const updateByOperator = updateOf(
   `UPDATE entries SET state = :state, next_step = :nextStep, due_steady = :dueAtMs, outcome_unknown = :outcomeUnknown,
      in_flight_window_end_steady = :inFlightWindowEndMs, review_reason = :reviewReason,
-     held_from = :heldFrom, held_by = NULL,
+     held_from = :heldFrom, held_by = NULL, over_limit = NULL,
      order_number = :orderNumber, in_question = CASE WHEN state = 'needs_review' AND :final = 1 THEN NULL ELSE in_question END,
      ${setUnits}, units_missing = :unitsMissing,
      resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
@@ -87,11 +87,13 @@ export const forgetRefusals = statementOf<[], never>(
    WHERE outcome_unknown = 0 AND error_buffered < 2 AND (state = 'unknown' OR (state = 'held' AND held_from = 'unknown'))`,
 );
 const updateHeld = updateOf(
-  `UPDATE entries SET state = 'held', held_from = coalesce(held_from, :from), held_by = :by, review_reason = :why, updated_at_ms = :nowMs
+  `UPDATE entries SET state = 'held', held_from = coalesce(held_from, :from), held_by = :by, over_limit = :limit, review_reason = :why,
+     updated_at_ms = :nowMs
    WHERE id = :id AND state = :from`,
 );
 const updateReleased = updateOf(
-  `UPDATE entries SET state = :state, held_from = NULL, held_by = NULL, review_reason = NULL, updated_at_ms = :nowMs
+  `UPDATE entries SET state = :state, held_from = NULL, held_by = NULL, over_limit = NULL, review_reason = NULL,
+     updated_at_ms = :nowMs
    WHERE id = :id AND state = 'held'`,
 );
 /**
@@ -210,15 +212,18 @@ export function flagForReview(outbox: Outbox, row: EntryRow, reason: string, now
 
 /**
  * Holds an entry that is not sent now; of one that is held, changes why. `by`: null for an operator,
- * who must release it.
+ * who must release it. `limit`: the limit on spending that it is over.
  */
 export function holdEntry(
   outbox: Outbox,
   row: EntryRow,
-  hold: { readonly why: string; readonly by: 'shop' | null },
+  hold: { readonly why: string } & (
+    | { readonly by: 'shop' | null }
+    | { readonly by: 'limit'; readonly limit: string }
+  ),
   nowMs: number,
 ): void {
-  changeOrKeep(outbox.database, row, 'held', updateHeld, { ...hold, nowMs });
+  changeOrKeep(outbox.database, row, 'held', updateHeld, { limit: null, ...hold, nowMs });
   report(outbox, row, nowMs);
 }
 

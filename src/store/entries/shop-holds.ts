@@ -41,6 +41,9 @@ const setHold = statementOf<{ lineId: number; why: string | null }, never>(
 const setLifted = statementOf<[number], never>(
   'UPDATE lines SET shop_hold_lifted = 1 WHERE id = ?',
 );
+const setLimitLifted = statementOf<[number], never>(
+  'UPDATE entries SET limit_lifted = 1 WHERE id = ?',
+);
 // The newest state of the order has neither the line nor another one in its place.
 const findVanished = columnOf<[number], number>(
   `SELECT o.id FROM lines n JOIN lines o ON o.id = n.same_as JOIN requests r ON r.id = o.request_id
@@ -71,10 +74,11 @@ export function releaseHeldForOther(outbox: Outbox, source: string, nowMs: numbe
 
 /**
  * An operator releases an entry that the shop's state holds: until that state changes, it does not
- * count for the line.
+ * count for the line. No limit on spending holds the entry again.
  */
-export function liftShopHold(database: Sqlite, row: EntryRow): void {
+export function liftHold(database: Sqlite, row: EntryRow): void {
   if (row.held_by === 'shop') setLifted(database).run(row.line_id);
+  if (row.held_by === 'limit') setLimitLifted(database).run(row.id);
 }
 
 /**

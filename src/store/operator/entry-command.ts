@@ -20,7 +20,7 @@ import { applyCommand } from '../entries/entry-changes.ts';
 import { findShared, rememberUnits } from '../entries/delivered-units.ts';
 import { originOf, takeEsim } from '../entries/esim-origins.ts';
 import { reorder } from '../entries/replacements.ts';
-import { liftShopHold, makeOwnPurchase, whyVanished } from '../entries/shop-holds.ts';
+import { liftHold, makeOwnPurchase, whyVanished } from '../entries/shop-holds.ts';
 
 export interface EntryCommand extends AuditedRequest {
   readonly reference: string;
@@ -90,7 +90,7 @@ export function actOnEntry(
     takeUnits(outbox, row, [...(move.units ?? []), ...iccids]);
   }
   const isReleased = order.action === 'release';
-  if (isReleased) liftShopHold(database, row);
+  if (isReleased) liftHold(database, row);
   for (const { reference: subject } of isReleased ? makeOwnPurchase(outbox, row, nowMs) : []) {
     const held = { reason: whyVanished, action: 'hold', subject, detail: { instead: reference } };
     recordAudit(database, { ...command, ...held });

@@ -30,7 +30,7 @@ function whereIn(state: EntryState, { source, code, product, orders }: BulkFilte
       'e.line_id IN (SELECT l.id FROM json_each(:orders) o JOIN lines l ON l.request_id = o.value)',
     product !== undefined && '(e.variant = :product OR e.plan = :product)',
     code !== undefined &&
-      "CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code",
+      "CASE WHEN e.held_by = 'limit' THEN e.over_limit WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code",
   ]);
 }
 

@@ -20,6 +20,8 @@ export interface EntryRow extends ReferencedPurchase {
   readonly part: number;
   readonly rules: string;
   readonly not_after_ms: number | null;
+  /** See `laneOf`. */
+  readonly lane: string;
   readonly state: EntryState;
   readonly next_step: 'send' | 'lookup';
   readonly due_steady: number;
@@ -53,7 +55,10 @@ export interface EntryRow extends ReferencedPurchase {
   readonly review_reason: string | null;
   readonly in_question: string | null;
   readonly held_from: EntryState | null;
-  readonly held_by: 'shop' | null;
+  readonly held_by: 'shop' | 'limit' | null;
+  readonly limit_lifted: 0 | 1;
+  /** What counts against limits on spending, in millionths. */
+  readonly reserved: number | null;
   readonly replaced: number;
   /** How many units nobody has of what an operator found to be bought. */
   readonly units_missing: number;

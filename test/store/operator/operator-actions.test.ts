@@ -34,6 +34,8 @@ const ending = {
   settled_at_ms: null,
 };
 const done = {
+  // What it was reserved for is known.
+  reserved: null,
   units_missing: 1,
   state: 'fulfilled',
   resolved_by: 'cli:anna',

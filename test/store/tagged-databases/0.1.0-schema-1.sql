@@ -182,10 +182,16 @@ CREATE TABLE entries (
                               OR state = 'unknown' OR state = 'placed' OR state = 'fulfilled' OR state = 'refunded'
                               OR state = 'rejected' OR state = 'expired' OR state = 'cancelled'
                               OR state = 'needs_review' OR state = 'held'),
-  -- The state that it had when it was held, and who held it: null for an operator, `shop` for the state of its order there,
-  -- which also releases it.
+  -- The state that it had when it was held, and who held it: null for an operator, `shop` for the state of its order there, and
+  -- `limit` for a limit on spending, which also release it.
   held_from                 TEXT,
-  held_by                   TEXT CHECK (held_by = 'shop'),
+  held_by                   TEXT CHECK (held_by = 'shop' OR held_by = 'limit'),
+  -- The limit on spending that holds it, and 1 where an operator released it from that.
+  over_limit                TEXT,
+  limit_lifted              INTEGER NOT NULL DEFAULT 0 CHECK (limit_lifted = 0 OR limit_lifted = 1),
+  -- What it probably costs, in millionths of its currency, from its first claim until its cost is known or it was surely not
+  -- bought: that counts against the limits on spending. 0: nobody knows. Two triggers end it.
+  reserved                  INTEGER CHECK (reserved >= 0),
   -- 1: rejected, and other entries took its place. The line is judged by those.
   replaced                  INTEGER NOT NULL DEFAULT 0 CHECK (replaced IN (0, 1)),
   -- 1: the shop refunded the line or cancelled its order: nobody waits for it any more.
@@ -253,6 +259,16 @@ CREATE TABLE entries (
   settled_at_ms             INTEGER,
   UNIQUE (line_id, generation, part)
 ) STRICT;
+CREATE TABLE charges (
+  entry_id    INTEGER NOT NULL REFERENCES entries (id),
+  number      INTEGER NOT NULL,
+  currency    TEXT NOT NULL,
+  millionths  INTEGER NOT NULL,
+  is_estimate INTEGER NOT NULL DEFAULT 0 CHECK (is_estimate = 0 OR is_estimate = 1),
+  at_ms       INTEGER NOT NULL,
+  at_steady   REAL NOT NULL,
+  PRIMARY KEY (entry_id, number)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE unit_marks (
   mark     TEXT NOT NULL CHECK (length(mark) = 22),
   entry_id INTEGER NOT NULL REFERENCES entries (id),
@@ -412,13 +428,13 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'd3e0f736f0289faa53ac419c4b5a8f44');
+INSERT INTO meta VALUES ('database_id', '3eca4926819735f08d94846f74909fd1');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'f18b824a09ccd409917da6934afa62c7ace4c339ade977c6acfda73c36f17678');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', '9a029ebcbdde2089bc3551db085a4c8d0dabd089278563868b40aa550c9b9d7f');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
-INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '07e50a4a215c4c9257a4f4187cca9171c35f9c0dcb98ca001a09687fca66e3de');
+INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '30a9d21ab5f65eec1f7244e6c622d55c7ad4ee389858924e7bef682431c72224');
 INSERT INTO meta VALUES ('schema:views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO meta VALUES ('schema:views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -478,18 +494,21 @@ INSERT INTO search_words_idx VALUES (12, x'', 2);
 DELETE FROM search_words_config;
 INSERT INTO search_words_config VALUES ('automerge', 16);
 INSERT INTO search_words_config VALUES ('version', 4);
-INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', NULL, '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', NULL, '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
-INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by an operator before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 2000, NULL, 0, NULL, 0, 0, 0, NULL, NULL, 2000, 0, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
-INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
+INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, NULL, 0, 0, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, NULL, 0, 0, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', NULL, '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', NULL, '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, NULL, 0, 10000000, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
+INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by an operator before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, NULL, 0, 10000000, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 2000, NULL, 0, NULL, 0, 0, 0, NULL, NULL, 2000, 0, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
+INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
+INSERT INTO charges VALUES (3, 0, 'USD', 10000000, 0, 2500, 0);
+INSERT INTO charges VALUES (4, 0, 'USD', 10000000, 0, 2500, 0);
+INSERT INTO charges VALUES (5, 0, 'USD', 10000000, 0, 2500, 0);
 INSERT INTO unit_marks VALUES ('ntfAoOm0n3HxvPwbG0cZ5g', 4, '1004');
 INSERT INTO unit_marks VALUES ('xMY_sLm_ANyumvoBG-JsXZ', 5, '1005');
 INSERT INTO product_costs VALUES ('variant:steam-10', 0, 'USD', 10);
@@ -579,6 +598,32 @@ CREATE INDEX entries_pending_age ON entries (substr(lane, 1, instr(lane, '|') - 
 CREATE INDEX entries_state_age ON entries (state, substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state <> 'pending';
 CREATE INDEX entries_uncounted ON entries (id) WHERE uncounted_cost IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL AND acknowledged_at_ms IS NULL;
+CREATE INDEX entries_reserved ON entries (currency) WHERE reserved IS NOT NULL;
+CREATE INDEX entries_over_limit ON entries (held_by, due_steady, id) WHERE held_by = 'limit';
+CREATE INDEX charges_by_time ON charges (at_steady);
+CREATE TRIGGER entries_charge AFTER UPDATE OF cost, state ON entries
+WHEN NEW.operation <> 'esim_cancel'
+  AND (NEW.cost IS NOT OLD.cost OR (NEW.cost IS NULL AND NEW.reserved > 0 AND NEW.state = 'fulfilled'))
+BEGIN
+  INSERT INTO charges (entry_id, number, currency, millionths, is_estimate, at_ms, at_steady)
+  SELECT NEW.id, count(*), coalesce(NEW.charged_currency, NEW.currency, ''),
+         -- Beyond that, no sum would be exact.
+         coalesce(CAST(max(-9e15, min(9e15, round(NEW.cost * 1000000))) AS INTEGER), NEW.reserved) - coalesce(sum(millionths), 0),
+         NEW.cost IS NULL, NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  FROM charges WHERE entry_id = NEW.id;
+END;
+CREATE TRIGGER entries_free_reserved AFTER UPDATE OF cost, state, outcome_unknown, sent_since_lookup ON entries
+WHEN NEW.reserved IS NOT NULL AND (NEW.cost IS NOT NULL
+  OR NEW.state = 'rejected' OR NEW.state = 'expired' OR NEW.state = 'cancelled' OR NEW.state = 'fulfilled' OR NEW.state = 'refunded'
+  OR ((NEW.state = 'pending' OR NEW.state = 'waiting' OR (NEW.state = 'held' AND NEW.held_from IS NOT 'placed'))
+    AND NEW.outcome_unknown = 0 AND NEW.sent_since_lookup = 0))
+BEGIN
+  UPDATE entries SET reserved = NULL WHERE id = NEW.id;
+END;
+CREATE TRIGGER charges_are_kept BEFORE DELETE ON charges
+BEGIN SELECT RAISE(ABORT, 'what was charged is never deleted'); END;
+CREATE TRIGGER charges_are_not_changed BEFORE UPDATE ON charges
+BEGIN SELECT RAISE(ABORT, 'what was charged is never changed'); END;
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never deleted: their references must be known for ever'); END;
 CREATE TRIGGER entries_keep_their_reference BEFORE UPDATE OF reference, line_id, operation ON entries
@@ -724,12 +769,12 @@ WITH RECURSIVE
         UNION ALL SELECT lane FROM entries WHERE state = 'unknown' AND next_step = 'send')
       WHERE lane IS NOT NULL))
 SELECT e.state AS kind,
-       CASE WHEN e.held_by = 'shop' THEN 'held_by_shop'
+       CASE WHEN e.held_by = 'shop' THEN 'held_by_shop' WHEN e.held_by = 'limit' THEN 'over_limit'
             WHEN e.state = 'held' AND (SELECT same_as FROM lines WHERE id = e.line_id) IS NOT NULL THEN 'held_as_same_line'
             WHEN e.state = 'held' THEN 'held' ELSE 'needs_review' END AS reason,
        e.reference AS id, e.reference, r.source, r.order_id, l.line_id, e.state,
        -- What a call for a held entry ended with before is not why it is held.
-       CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END AS code,
+       CASE WHEN e.held_by = 'limit' THEN e.over_limit WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END AS code,
        CASE WHEN e.state = 'held' THEN e.review_reason ELSE coalesce(e.review_reason, e.error_message) END AS message,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS since, NULL AS scope, NULL AS evidence,
        0 AS can_acknowledge

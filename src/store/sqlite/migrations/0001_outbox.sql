@@ -253,10 +253,16 @@ CREATE TABLE entries (
                               OR state = 'unknown' OR state = 'placed' OR state = 'fulfilled' OR state = 'refunded'
                               OR state = 'rejected' OR state = 'expired' OR state = 'cancelled'
                               OR state = 'needs_review' OR state = 'held'),
-  -- The state that it had when it was held, and who held it: null for an operator, `shop` for the state of its order there,
-  -- which also releases it.
+  -- The state that it had when it was held, and who held it: null for an operator, `shop` for the state of its order there, and
+  -- `limit` for a limit on spending, which also release it.
   held_from                 TEXT,
-  held_by                   TEXT CHECK (held_by = 'shop'),
+  held_by                   TEXT CHECK (held_by = 'shop' OR held_by = 'limit'),
+  -- The limit on spending that holds it, and 1 where an operator released it from that.
+  over_limit                TEXT,
+  limit_lifted              INTEGER NOT NULL DEFAULT 0 CHECK (limit_lifted = 0 OR limit_lifted = 1),
+  -- What it probably costs, in millionths of its currency, from its first claim until its cost is known or it was surely not
+  -- bought: that counts against the limits on spending. 0: nobody knows. Two triggers end it.
+  reserved                  INTEGER CHECK (reserved >= 0),
   -- 1: rejected, and other entries took its place. The line is judged by those.
   replaced                  INTEGER NOT NULL DEFAULT 0 CHECK (replaced IN (0, 1)),
   -- 1: the shop refunded the line or cancelled its order: nobody waits for it any more.
@@ -354,6 +360,49 @@ CREATE INDEX entries_pending_age ON entries (substr(lane, 1, instr(lane, '|') - 
 CREATE INDEX entries_state_age ON entries (state, substr(lane, 1, instr(lane, '|') - 1), created_at_ms) WHERE state <> 'pending';
 CREATE INDEX entries_uncounted ON entries (id) WHERE uncounted_cost IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL AND acknowledged_at_ms IS NULL;
+
+CREATE INDEX entries_reserved ON entries (currency) WHERE reserved IS NOT NULL;
+CREATE INDEX entries_over_limit ON entries (held_by, due_steady, id) WHERE held_by = 'limit';
+
+-- What was charged, as answers showed it: one row for each change of the cost of an entry, in millionths of the currency, never
+-- changed. `is_estimate`: it was delivered, and no answer showed a cost, so what was reserved stands here. By steady time the
+-- limits on spending count what was charged within their window.
+CREATE TABLE charges (
+  entry_id    INTEGER NOT NULL REFERENCES entries (id),
+  number      INTEGER NOT NULL,
+  currency    TEXT NOT NULL,
+  millionths  INTEGER NOT NULL,
+  is_estimate INTEGER NOT NULL DEFAULT 0 CHECK (is_estimate = 0 OR is_estimate = 1),
+  at_ms       INTEGER NOT NULL,
+  at_steady   REAL NOT NULL,
+  PRIMARY KEY (entry_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX charges_by_time ON charges (at_steady);
+
+CREATE TRIGGER entries_charge AFTER UPDATE OF cost, state ON entries
+WHEN NEW.operation <> 'esim_cancel'
+  AND (NEW.cost IS NOT OLD.cost OR (NEW.cost IS NULL AND NEW.reserved > 0 AND NEW.state = 'fulfilled'))
+BEGIN
+  INSERT INTO charges (entry_id, number, currency, millionths, is_estimate, at_ms, at_steady)
+  SELECT NEW.id, count(*), coalesce(NEW.charged_currency, NEW.currency, ''),
+         -- Beyond that, no sum would be exact.
+         coalesce(CAST(max(-9e15, min(9e15, round(NEW.cost * 1000000))) AS INTEGER), NEW.reserved) - coalesce(sum(millionths), 0),
+         NEW.cost IS NULL, NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  FROM charges WHERE entry_id = NEW.id;
+END;
+-- A call that left may have bought it, until a lookup proves that it did not (`sent_since_lookup`).
+CREATE TRIGGER entries_free_reserved AFTER UPDATE OF cost, state, outcome_unknown, sent_since_lookup ON entries
+WHEN NEW.reserved IS NOT NULL AND (NEW.cost IS NOT NULL
+  OR NEW.state = 'rejected' OR NEW.state = 'expired' OR NEW.state = 'cancelled' OR NEW.state = 'fulfilled' OR NEW.state = 'refunded'
+  OR ((NEW.state = 'pending' OR NEW.state = 'waiting' OR (NEW.state = 'held' AND NEW.held_from IS NOT 'placed'))
+    AND NEW.outcome_unknown = 0 AND NEW.sent_since_lookup = 0))
+BEGIN
+  UPDATE entries SET reserved = NULL WHERE id = NEW.id;
+END;
+CREATE TRIGGER charges_are_kept BEFORE DELETE ON charges
+BEGIN SELECT RAISE(ABORT, 'what was charged is never deleted'); END;
+CREATE TRIGGER charges_are_not_changed BEFORE UPDATE ON charges
+BEGIN SELECT RAISE(ABORT, 'what was charged is never changed'); END;
 
 CREATE TRIGGER entries_are_kept BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never deleted: their references must be known for ever'); END;

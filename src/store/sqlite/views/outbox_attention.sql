@@ -25,12 +25,12 @@ WITH RECURSIVE
         UNION ALL SELECT lane FROM entries WHERE state = 'unknown' AND next_step = 'send')
       WHERE lane IS NOT NULL))
 SELECT e.state AS kind,
-       CASE WHEN e.held_by = 'shop' THEN 'held_by_shop'
+       CASE WHEN e.held_by = 'shop' THEN 'held_by_shop' WHEN e.held_by = 'limit' THEN 'over_limit'
             WHEN e.state = 'held' AND (SELECT same_as FROM lines WHERE id = e.line_id) IS NOT NULL THEN 'held_as_same_line'
             WHEN e.state = 'held' THEN 'held' ELSE 'needs_review' END AS reason,
        e.reference AS id, e.reference, r.source, r.order_id, l.line_id, e.state,
        -- What a call for a held entry ended with before is not why it is held.
-       CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END AS code,
+       CASE WHEN e.held_by = 'limit' THEN e.over_limit WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END AS code,
        CASE WHEN e.state = 'held' THEN e.review_reason ELSE coalesce(e.review_reason, e.error_message) END AS message,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS since, NULL AS scope, NULL AS evidence,
        0 AS can_acknowledge

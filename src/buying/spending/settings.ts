@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { sourceSchema } from '../../core/order/order-request.ts';
+import { listOf, live, orNull, section } from '../../core/settings/schema-values.ts';
+
+const amountText = z
+  .string()
+  .regex(
+    /^\d{1,9}(\.\d{1,6})? [A-Z]{3}$/,
+    'must be an amount and its currency, for example "5000.00 USD"',
+  )
+  .transform((text) => {
+    const [amount = '', currency = ''] = text.split(' ');
+    return { millionths: Math.round(Number(amount) * 1e6), currency, text };
+  });
+
+const limits = listOf(
+  100,
+  'What may be spent. All limits apply; an order over one of them is held until there is room.',
+  {
+    amount: amountText.describe('The most that may be spent, with its currency: "5000.00 USD".'),
+    per: z
+      .enum(['order', 'hour', 'day'])
+      .describe('`hour`: in any 60 minutes; `day`: in any 24 hours; `order`: with one reference.'),
+    source: orNull(sourceSchema).describe('Only orders of this source count. Unset: of all.'),
+    product: orNull(z.string().min(1).max(128)).describe(
+      'Only orders of this variant or plan count. Unset: of all.',
+    ),
+  },
+);
+
+export const spendSection = section('Limits on what is spent. See docs/spending.md.', {
+  limits,
+}).meta(live);
+
+export type SpendLimit = z.output<typeof limits>[number];

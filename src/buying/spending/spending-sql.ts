@@ -1,0 +1,90 @@
+import { readLane } from '../../store/entries/lanes.ts';
+import { releaseEntry } from '../../store/entries/entry-changes.ts';
+import { columnOf, inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
+import type { Outbox } from '../../store/sqlite/outbox.ts';
+import type { EntryRow } from '../../store/sqlite/rows.ts';
+import { productScope } from '../../core/order/scope.ts';
+import { countedSince, Room, type Spending, type Spent } from './limits.ts';
+import type { SpendLimit } from './settings.ts';
+
+/*
+ * What counts against the limits on spending: what is reserved for entries that are or may be
+ * bought, from their claim until their cost is known, and what was charged since. Both are read in
+ * steady time, so no set clock moves a window, and a charge never leaves it too early: it counts
+ * from its answer on, which comes later.
+ */
+
+const ofLimit = `(:source IS NULL OR substr(e.lane, 1, instr(e.lane, '|') - 1) = :source)
+  AND (:product IS NULL OR :product IN (e.variant, e.plan))`;
+const sumSpent = statementOf<Record<string, string | number | null>, Spent>(
+  `SELECT coalesce(sum(millionths), 0) AS millionths, coalesce(sum(unpriced), 0) AS unpriced FROM (
+     SELECT e.reserved AS millionths, e.reserved = 0 AS unpriced FROM entries e INDEXED BY entries_reserved
+     WHERE e.reserved IS NOT NULL AND e.currency = :currency AND ${ofLimit}
+     UNION ALL
+     SELECT c.millionths, 0 FROM charges c INDEXED BY charges_by_time CROSS JOIN entries e ON e.id = c.entry_id
+     WHERE c.at_steady > :since AND c.currency = :currency AND ${ofLimit})`,
+);
+const findUnitCost = columnOf<[string | null, number, string | null], number>(
+  'SELECT unit_cost FROM product_costs WHERE product = ? AND days = ? AND currency = ?',
+);
+const selectOverLimit = statementOf<[], EntryRow>(
+  `SELECT * FROM entries INDEXED BY entries_over_limit WHERE held_by = 'limit' ORDER BY due_steady, id LIMIT 1000`,
+);
+
+/** Beyond that, no sum would be exact. */
+const mostMillionths = 9e15;
+
+/** What a purchase counts as, at the last cost of its product. */
+export function spendingOf(database: Sqlite, row: EntryRow): Spending {
+  const { lane, variant, plan, currency, quantity, days } = row;
+  const unitCost = findUnitCost(database).get(productScope(row), days ?? 0, currency);
+  const expected = Math.round((unitCost ?? -1) * 1e6) * (quantity ?? 1);
+  const isKnown = expected >= 0 && expected <= mostMillionths;
+  return {
+    source: readLane(lane).source,
+    product: variant ?? plan,
+    currency,
+    expected: isKnown ? expected : null,
+  };
+}
+
+/** What may be spent now. */
+export const roomNow = (database: Sqlite, limits: readonly SpendLimit[], steadyMs: number): Room =>
+  new Room(limits, (limit) => {
+    const { source, product, amount } = limit;
+    const since = countedSince(limit, steadyMs);
+    return (
+      sumSpent(database).get({ source, product, currency: amount.currency, since }) ?? {
+        millionths: 0,
+        unpriced: 0,
+      }
+    );
+  });
+
+/**
+ * Releases held entries for which there is room, and those whose deadline has passed, so that they
+ * end. They go back to their place in the queue; what is released counts at once, so that no more
+ * come than there is room for.
+ */
+export function releaseWithinLimits(
+  outbox: Outbox,
+  limits: readonly SpendLimit[],
+  nowMs: number,
+): number {
+  const { database } = outbox;
+  const held = selectOverLimit(database).all();
+  if (held.length === 0) return 0;
+  const room = roomNow(database, limits, outbox.clock.steadyMs());
+  const released = held.filter((row) => {
+    const spending = spendingOf(database, row);
+    const isOverdue = row.not_after_ms !== null && row.not_after_ms <= nowMs;
+    if (!isOverdue && room.over(spending) !== null) return false;
+    room.add(spending);
+    return true;
+  });
+  if (released.length > 0)
+    inTransaction(database, () => {
+      for (const row of released) releaseEntry(outbox, row, nowMs);
+    });
+  return released.length;
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../../src/core/answers/outcome.ts';
+import { spendSection, type SpendLimit } from '../../../src/buying/spending/settings.ts';
+import { delivered, ended, VirtualWorker } from '../../support/virtual-worker.ts';
+
+const hourMs = 3_600_000;
+
+const limitsOf = (...limits: object[]): readonly SpendLimit[] =>
+  spendSection.parse({ limits }).limits;
+
+const charged = (cost: string | null): Outcome => {
+  const outcome = delivered();
+  if (outcome.answer === null) throw new Error('an order is delivered');
+  return { ...outcome, answer: { ...outcome.answer, cost, currency: 'USD' } };
+};
+
+/** A worker whose API charges these costs, and remembers when. */
+async function shop(
+  limits: readonly SpendLimit[],
+  costs: Record<string, number>,
+  { tookMs = 50, maxIdleDelayMs = 1000 } = {},
+) {
+  const worker = await VirtualWorker.start({ spendLimits: limits, maxIdleDelayMs });
+  const charges: { atMs: number; cost: number; product: string }[] = [];
+  worker.api.submit = (product) => {
+    const cost = costs[product] ?? 0;
+    charges.push({ atMs: worker.machine.steadyMs(), cost, product });
+    return { end: charged(cost.toFixed(2)), tookMs };
+  };
+  return { worker, charges };
+}
+
+/** The most that was charged within any such window. */
+const mostWithin = (charges: readonly { atMs: number; cost: number }[], windowMs: number): number =>
+  Math.max(
+    0,
+    ...charges.map(({ atMs: end }) =>
+      charges
+        .filter(({ atMs }) => atMs <= end && atMs > end - windowMs)
+        .reduce((sum, { cost }) => sum + cost, 0),
+    ),
+  );
+
+const copies = (count: number, product = 'card') => Array.from({ length: count }, () => product);
+
+describe('limits on spending', () => {
+  it('are never exceeded in any hour or day by a shop that loops, and what is under them is bought', async () => {
+    const limits = limitsOf(
+      { amount: '100.00 USD', per: 'hour' },
+      { amount: '450.00 USD', per: 'day' },
+    );
+    const { worker, charges } = await shop(
+      limits,
+      { card: 5 },
+      { tookMs: 2000, maxIdleDelayMs: 60_000 },
+    );
+    await worker.accept(copies(200));
+    await worker.pass(30 * hourMs, 20_000);
+    expect(mostWithin(charges, hourMs)).toBe(100);
+    expect(mostWithin(charges, 24 * hourMs)).toBe(450);
+    // 20 in each of the first four hours, 10 in the fifth, and then as many as leave the day.
+    expect(charges.length).toBeGreaterThanOrEqual(2 * 90 - 4);
+    expect(worker.counts()).toMatchObject({
+      held: 200 - charges.length,
+      fulfilled: charges.length,
+    });
+  });
+
+  it('hold what is over them with the limit as its cause, and buy it in its old order when a limit is raised', async () => {
+    const { worker, charges } = await shop(limitsOf({ amount: '20.00 USD', per: 'day' }), {
+      card: 8,
+      cheap: 1,
+    });
+    await worker.accept(['card', 'cheap']);
+    await worker.until(() => charges.length === 2, 10_000);
+    await worker.accept(['card', 'card', 'cheap', 'card']);
+    // The small order behind two that are too big has room.
+    await worker.until(() => charges.length === 4, 10_000);
+    await worker.pass(10_000);
+    expect(charges.map(({ product }) => product)).toEqual(['card', 'cheap', 'card', 'cheap']);
+    const rows = worker.outbox.rows(
+      "SELECT reason, code, message FROM outbox_attention WHERE kind = 'held'",
+    );
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toEqual({
+      reason: 'over_limit',
+      code: '20.00 USD per day',
+      message:
+        'over the limit 20.00 USD per day: 18.00 of it are spent or reserved, and this order costs about 8.00',
+    });
+    const raised = limitsOf({ amount: '40.00 USD', per: 'day' });
+    await worker.dispatcher.reload({ concurrency: 8, maxUnknownOutcomes: 8, spendLimits: raised });
+    await worker.until(() => worker.counts().fulfilled === 6, 10_000);
+    expect(worker.counts()).toMatchObject({ held: 0, fulfilled: 6 });
+  });
+
+  it('count a call of unknown outcome until a lookup has found nothing', async () => {
+    const { worker, charges } = await shop(limitsOf({ amount: '10.00 USD', per: 'day' }), {
+      card: 5,
+    });
+    await worker.accept(['card']);
+    await worker.until(() => worker.counts().fulfilled === 1, 10_000);
+    const { submit } = worker.api;
+    worker.api.submit = () => ({ end: ended('deadline'), tookMs: 50 });
+    await worker.accept(['card', 'card']);
+    await worker.until(() => worker.counts().held === 1, 10_000);
+    expect(worker.counts()).toMatchObject({ fulfilled: 1, held: 1 });
+    expect(charges).toHaveLength(1);
+    // One of both is bought, whichever it is; the other one stays over the limit.
+    worker.api.submit = submit;
+    await worker.until(() => charges.length === 2, hourMs);
+    await worker.pass(60_000);
+    expect(worker.counts()).toMatchObject({ fulfilled: 2, held: 1 });
+  });
+
+  it('let two orders at once be open whose cost nobody knows', async () => {
+    const { worker, charges } = await shop(
+      limitsOf({ amount: '10.00 USD', per: 'day' }),
+      { a: 1, b: 1, c: 1, d: 1 },
+      { tookMs: 30_000 },
+    );
+    await worker.accept(['a', 'b', 'c', 'd']);
+    await worker.pass(20_000);
+    expect(charges).toHaveLength(2);
+    await worker.until(() => charges.length === 4, 120_000);
+    expect(worker.counts()).toMatchObject({ held: 0 });
+  });
+
+  it('hold a single order that costs too much, which an operator may release', async () => {
+    const { worker, charges } = await shop(limitsOf({ amount: '10.00 USD', per: 'order' }), {
+      card: 4,
+    });
+    await worker.accept(['card']);
+    await worker.until(() => charges.length === 1, 10_000);
+    await worker.accept(['card'], { quantity: 3 });
+    await worker.until(() => worker.counts().held === 1, 10_000);
+    await worker.pass(10_000);
+    const [{ reference } = { reference: '' }] = worker.outbox.rows<{ reference: string }>(
+      "SELECT reference FROM outbox WHERE state = 'held'",
+    );
+    await worker.outbox.store.operator.actOnEntry({
+      reference,
+      order: { action: 'release' },
+      actor: 'anna',
+      reason: 'the customer called',
+      nowMs: worker.machine.wallMs(),
+      steadyMs: worker.machine.steadyMs(),
+      referenceExpiryMs: 86_400_000,
+      lookupFamilies: ['gift_card', 'esim'],
+    });
+    worker.dispatcher.notify();
+    await worker.until(() => charges.length === 2, 10_000);
+    expect(worker.counts()).toMatchObject({ held: 0 });
+  });
+
+  it('count only orders of their source, product and currency', async () => {
+    const limits = limitsOf(
+      { amount: '5.00 USD', per: 'day', source: 'other' },
+      { amount: '5.00 USD', per: 'day', product: 'another' },
+      { amount: '1.00 EUR', per: 'day' },
+    );
+    const { worker, charges } = await shop(limits, { card: 4, another: 4 });
+    await worker.accept(['card', 'another']);
+    await worker.until(() => charges.length === 2, 10_000);
+    await worker.accept(['card', 'another', 'card']);
+    await worker.until(() => charges.length === 4, 10_000);
+    await worker.pass(10_000);
+    expect(worker.counts()).toMatchObject({ fulfilled: 4, held: 1 });
+  });
+});

@@ -26,8 +26,8 @@ export interface End<T> {
 
 /** The API that a virtual worker calls. Each method may be replaced at any time. */
 export interface VirtualApi {
-  submit: (product: string) => End<Outcome>;
-  lookUp: () => End<LookupOutcome>;
+  submit: (product: string, reference?: string) => End<Outcome>;
+  lookUp: (reference?: string) => End<LookupOutcome>;
   probe: () => End<ProbeVerdict>;
 }
 
@@ -132,8 +132,9 @@ export class VirtualWorker {
     const { store } = outbox;
     const deps = attemptDeps(store, {
       render: ({ variant, plan }) => ({ method: 'POST', path: '/orders', body: variant ?? plan }),
-      submit: ({ body }) => this.#called('submit', body, api.submit(body ?? '')),
-      lookUp: () => this.#called('lookup', null, api.lookUp()),
+      submit: ({ body, expect }) =>
+        this.#called('submit', body, api.submit(body ?? '', expect.reference ?? '')),
+      lookUp: ({ key }) => this.#called('lookup', null, api.lookUp(key)),
       probe: async () => {
         const verdict = await this.#called('probe', null, api.probe());
         return { outcome: ended(verdict === 'open' ? 'not_found' : 'dropped'), verdict };

@@ -44,7 +44,12 @@ const options = (path: string, sinks = ownSinks): StoreOptions => ({
 });
 
 /** The triggers that forbid deleting rows. They allow it while the simulation empties an outbox. */
-const guards = ['attempts_are_kept', 'entries_are_kept', 'audit_is_kept', 'charges_are_kept'] as const;
+const guards = [
+  'attempts_are_kept',
+  'entries_are_kept',
+  'audit_is_kept',
+  'charges_are_kept',
+] as const;
 const emptying = 'simulation_empties';
 /**
  * The index of words keeps its rows in tables of its own, and is emptied by a command of its own.

@@ -121,13 +121,15 @@ const families: readonly Family[] = [
     name: 'pauses',
     metrics: {
       paused_scopes: ['Paused scopes, by kind.', 'kind'],
+      ready_entries: ['Entries to send whose product and balance are not paused.'],
       submission_paused: ['Paused scopes, by reason.', 'reason'],
     },
     read: ({ store: { read } }) => {
-      const pauses = read.openPauses();
+      const { pauses, lanes } = read.queueFacts();
       const kinds = pauses.map(({ scope }) => scopeKindOf(scope));
       const reasons = pauses.map(({ reason }) => oneOf(pauseReasons, reason));
       return [
+        ['ready_entries', lanes.reduce((sum, { count }) => sum + count, 0)],
         ...[...scopeKinds, other].map(
           (kind): Sample => ['paused_scopes', countOf(kinds, kind), { kind }],
         ),

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { checkReason } from '../core/operator/health-reasons.ts';
 import { readArchivedCsv } from '../intake/folder/archived-csv.ts';
 import { AlertLoop } from '../results/alerts/alert-loop.ts';
-import type { Trouble } from '../results/alerts/news.ts';
+import type { Trouble } from '../results/alerts/conditions.ts';
 import { callbackSink } from '../results/callback-sink.ts';
 import { CsvSink, type ReadOriginal } from '../results/csv-results.ts';
 import type { FileSink, Sink } from '../results/delivery-loop.ts';

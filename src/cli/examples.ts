@@ -28,6 +28,7 @@ export const examples: Readonly<Record<string, string>> = {
   topups: '8932042000010001001',
   doctor: '--json',
   health: '--strict',
+  'alerts test': '--json',
   'seal rotate': '--dry-run',
   'db check': '--json',
   'db backup': '--json',

@@ -55,8 +55,18 @@ export function checkAlerts(check: SectionCheck): void {
     if (check.isSandbox || !isUnencrypted(url)) return null;
     return 'must be https, because anybody on the way could read where alerts are posted';
   };
-  check.secretsOf(endpoints, 'url', problemOfUrl, null);
+  for (const at of endpoints) {
+    const isMail = check.at(...at, 'format') === 'email';
+    check.secretsOf([at], 'url', isMail ? problemOfMailServer : problemOfUrl, null);
+    for (const key of isMail ? ['to', 'from'] : [])
+      if (check.at(...at, key) === undefined) check.report([...at, key], 'is required for mails');
+  }
 }
+
+const problemOfMailServer = (url: string): string | null =>
+  /^smtps?:\/\/(?:(?:[^\s@/%]|%[0-9a-f]{2})+@)?[^\s@/?#]+$/i.test(url) && URL.canParse(url)
+    ? null
+    : 'must be smtps://user:password@host, or smtp://, with %25 for %, %40 for @ and %2F for /';
 
 const listedTwice = () => 'is listed twice: remove one of them';
 

@@ -26,8 +26,9 @@ export const callbackSinkName = (endpoint: string): string => `callback:${endpoi
 
 /** Posts each result to a receiver, signed, at least once; `postSigned` says what confirms it. */
 export function callbackSink({ endpoint, receiver, retryTimeScale, ...deps }: CallbackDeps): Sink {
-  const post = async (id: string, body: string, signal: AbortSignal): Promise<void> =>
+  const post = async (id: string, body: string, signal: AbortSignal): Promise<void> => {
     await postSigned(receiver(), { id, body }, { ...deps, signal, configKey: 'results.callbacks' });
+  };
   return {
     name: callbackSinkName(endpoint),
     stopGraceMs: 2000,

@@ -64,20 +64,22 @@ export type CallbackSettings = Omit<z.output<typeof callbacks>[number], 'allowHt
 export const alertsSection = listOf(10, 'Endpoints for alerts. See docs/alerts.md.', {
   name: keyName.describe('The name in logs and health: `alert:<name>`.'),
   url: secretText('required').describe(
-    'Where alerts are posted. A secret, because its holder can post to Slack.',
+    'Where alerts are sent. A secret, because its holder can post to Slack. `email`: `smtps://user:password@host`.',
   ),
   format: z
-    .enum(['json', 'slack'])
+    .enum(['json', 'slack', 'email'])
     .default('json')
-    .describe('`json`: an event. `slack`: `{ text }`.'),
+    .describe('`json`: an event. `slack`: `{ text }`, also for Discord. `email`: a mail.'),
+  to: orNull(z.array(z.email()).min(1).max(20)).describe('`email`: who gets the mails.'),
+  from: orNull(z.email()).describe('`email`: who sends them.'),
 });
 
-/**
- * How often an alert is posted at most, and how long a post may take; `scale` shortens the first in
- * trials.
- */
+/** The pace of alerts, which `scale` shortens in trials, and how long a post may take. */
 export const alertPace = (scale: number) => ({
+  lastsMs: 60_000 * scale,
+  gapMs: 60_000 * scale,
   intervalMs: 900_000 * scale,
+  remindMs: 3_600_000 * scale,
   connectMs: 5000,
   totalMs: 15_000,
 });

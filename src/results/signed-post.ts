@@ -34,7 +34,7 @@ export interface PostDeps {
 const answerBytes = 16_384;
 
 /**
- * Posts a JSON body, signed by the Standard Webhooks scheme. Only a 2xx resolves. A redirect is
+ * Posts a JSON body, signed by the Standard Webhooks scheme. Only a 2xx resolves, to its status. A redirect is
  * never followed: its address is one that nobody configured.
  * @param message `id`: the same at each try of one message
  * @throws DeliveryError
@@ -43,7 +43,7 @@ export async function postSigned(
   { url, secrets, connectMs, totalMs }: PostReceiver,
   { id, body }: { readonly id: string; readonly body: string },
   { clock, version, signal, configKey, connect = openConnections }: PostDeps,
-): Promise<void> {
+): Promise<number> {
   const { origin, pathname, search } = new URL(url);
   const deadline = new Deadline(clock, totalMs, signal);
   // One connection for each post: the rest of an earlier answer is never read as the answer to this
@@ -65,7 +65,7 @@ export async function postSigned(
     await answer.body
       .dump({ limit: answerBytes, signal: AbortSignal.timeout(1000) })
       .catch(() => undefined);
-    if (answer.statusCode >= 200 && answer.statusCode < 300) return;
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.statusCode;
     const { statusCode, headers: given } = answer;
     throw refusal(statusCode, retryAfterMs(plainHeaders(given), clock.wallMs()), configKey);
   } catch (error) {

@@ -13,7 +13,12 @@ describe('the endpoints of alerts', () => {
         name: 'ops',
         url: 'https://hooks.example.com/T1/B2/x',
         format: 'slack',
+        to: null,
+        from: null,
+        lastsMs: 60_000,
+        gapMs: 60_000,
         intervalMs: 900_000,
+        remindMs: 3_600_000,
         connectMs: 5000,
         totalMs: 15_000,
       },
@@ -21,7 +26,41 @@ describe('the endpoints of alerts', () => {
     expect(JSON.stringify(values)).not.toContain('hooks.example.com');
   });
 
+  it('may be mail servers, with a user and a password', () => {
+    const list = '[{ name: ops, format: email, to: [ops@example.com], from: a@example.com }]';
+    const server = 'smtps://bot%40example.com:p%2Fw@mail.example.com:465';
+    const { config } = load(alerts(list), { environment: url(server) });
+    expect(config.alerts).toMatchObject([
+      { url: server, to: ['ops@example.com'], from: 'a@example.com' },
+    ]);
+  });
+
   it.each([
+    'https://mail.example.com',
+    'smtps://bot:p%w@mail.example.com',
+    'smtps://bot:p/w@mail.example.com',
+    'smtps://mail.example.com?tls.rejectUnauthorized=false',
+    'smtp://',
+  ])('are no mail server with the address %s', (server) => {
+    const list = '[{ name: ops, format: email, to: [ops@example.com], from: a@example.com }]';
+    expect(mistakesOf(alerts(list), { environment: url(server) }).slice(1)).toEqual([
+      expect.stringContaining('alerts.0.url must be smtps://user:password@host'),
+    ]);
+  });
+
+  it.each([
+    [
+      'send mails to nobody',
+      '[{ name: ops, format: email, from: a@example.com }]',
+      url('smtps://hooks.example.com'),
+      'alerts.0.to is required',
+    ],
+    [
+      'send mails to what is no address',
+      '[{ name: ops, format: email, to: ["ops"], from: a@example.com }]',
+      url('smtps://hooks.example.com'),
+      'Invalid email address',
+    ],
     [
       'have their address in the file',
       '[{ name: ops, url: "https://hooks.example.com/T1" }]',

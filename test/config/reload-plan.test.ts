@@ -65,6 +65,8 @@ const others: Record<string, string> = {
   schedule: '0 * * * *',
   scopes: '[read]',
   sources: '[other]',
+  to: '[ops@example.com]',
+  from: 'ops@example.com',
   hosts: '[other.example.com]',
   wire: '{ lookup: { gift_card: off } }',
   sandbox: '{ seed: 7 }',

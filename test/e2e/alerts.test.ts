@@ -48,3 +48,31 @@ it('a worker posts an alert about a paid line that was refused, none again after
     { condition: 'rejected', count: 2, link: 'https://orders.example.com/attention?kind=rejected' },
   ]);
 });
+
+it('a worker posts a total stop while a small alert has just been posted', {
+  timeout: 180_000,
+}, async () => {
+  const receiver = await Receiver.open(takes);
+  onTestFinished(() => receiver.close());
+  // Something must last for six seconds, and small alerts have a minute and a half between them.
+  const world = await WorkerWithFakeApi.open({}, { timeScale: 0.1 });
+  const { installation } = world;
+  installation.configure((config) => {
+    config.alerts = [{ name: 'ops', url: receiver.url }];
+  });
+  await world.worker.end('SIGTERM');
+  await installation.start().started();
+  installation.drop('bad.csv', 'order_id;variant\n1;\n');
+  await receiver.arrived(1);
+  const firstMs = performance.now();
+  expect(JSON.parse(receiver.posts[0]?.body ?? '').data.firing).toMatchObject([
+    { severity: 'warning' },
+  ]);
+  await world.api.close();
+  world.order('stop', 5, { variant: 'card' });
+  await receiver.arrived(2);
+  expect(performance.now() - firstMs).toBeLessThan(60_000);
+  expect(JSON.parse(receiver.posts[1]?.body ?? '').data.firing).toMatchObject([
+    { condition: 'pause:account', severity: 'critical', held_up: '5 order lines' },
+  ]);
+});

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Outcome } from '../../src/core/answers/outcome.ts';
 import { AlertLoop } from '../../src/results/alerts/alert-loop.ts';
+import { alertPace } from '../../src/results/settings.ts';
 import { WriteBack } from '../../src/results/write-back.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import type { MachineClock } from '../support/machine-clock.ts';
@@ -80,9 +81,15 @@ async function startWorker() {
   const deliveries = new WriteBack({ ...deps, maxIdleDelayMs: 5000 }, [
     { name: 'folder', deliver },
   ]);
-  const settings = { name: 'ops', url: receiver.url, format: 'json' } as const;
+  const settings = {
+    name: 'ops',
+    url: receiver.url,
+    format: 'json',
+    to: null,
+    from: null,
+  } as const;
   // The post is real: it may take any virtual time.
-  const pace = { intervalMs: 15 * minuteMs, connectMs: 1e9, totalMs: 1e9 };
+  const pace = { ...alertPace(1), connectMs: 1e9, totalMs: 1e9 };
   const facts = { version: '1', instance: 'i', pagesUrl: () => null, troubles: async () => [] };
   const alerts = new AlertLoop({ ...settings, ...pace }, { ...deps, ...facts });
   onTestFinished(async () => {
@@ -162,6 +169,6 @@ describe('alerts of a worker with normal traffic', () => {
     const running = await startWorker();
     await live(running, { untilMs: 360 * minuteMs, longestMs: 240_000, seed: 1 });
     await running.receiver.arrived(1);
-    expect(running.receiver.posts[0]?.body).toMatch(/"condition":"(?:pause|sink)"/);
+    expect(running.receiver.posts[0]?.body).toMatch(/"condition":"(?:pause:account|sink)"/);
   });
 });

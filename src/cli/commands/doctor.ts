@@ -32,16 +32,19 @@ export function addDoctor(program: Command, context: CliContext): void {
   const command = program.command('doctor');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
     sayWhatTakesLong(context, options, 'calls to the API wait for their turn in the budget');
-    const findings = await examine(options, context);
-    const isHealthy = findings.every(({ status }) => status !== 'fail');
-    if (!isHealthy) context.setExitCode(exitCodes.problemsFound);
-    writeAnswer(
-      context,
-      options,
-      { healthy: isHealthy, checks: findings },
-      plainLines(findings.flatMap(asText)),
-    );
+    writeFindings(context, options, await examine(options, context));
   });
+}
+
+/** Answers with findings; one that fails fails the command. */
+export function writeFindings(
+  context: CliContext,
+  options: ConfigOptions,
+  checks: readonly Finding[],
+): void {
+  const healthy = checks.every(({ status }) => status !== 'fail');
+  if (!healthy) context.setExitCode(exitCodes.problemsFound);
+  writeAnswer(context, options, { healthy, checks }, plainLines(checks.flatMap(asText)));
 }
 
 function asText({ check, status, message, next }: Finding): string[] {

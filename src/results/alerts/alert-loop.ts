@@ -3,12 +3,13 @@ import type { Clock, Random } from '../../core/clock.ts';
 import { endWithin } from '../../ops/deadline.ts';
 import { isOutboxBlocked } from '../../ops/disk-guard.ts';
 import { Loop } from '../../ops/loop.ts';
-import type { AlertCondition } from '../../store/alerts/alerts.ts';
 import type { Store } from '../../store/store.ts';
 import type { AlertSettings } from '../settings.ts';
-import { postSigned } from '../signed-post.ts';
 import { SinkPause } from '../sink-pause.ts';
-import { alertMessage, newsSince, openConditions, type News, type Trouble } from './news.ts';
+import { openConditions, type Trouble } from './conditions.ts';
+import { alertMessage } from './message.ts';
+import { newsSince, type News, type Told } from './news.ts';
+import { sendAlert } from './send-alert.ts';
 
 interface AlertDeps {
   readonly store: Pick<Store, 'read' | 'alerts' | 'results'>;
@@ -28,13 +29,10 @@ const mostRows = 2000;
 const lookEveryMs = 10_000;
 const stopGraceMs = 2000;
 
-type Told = Awaited<ReturnType<Store['alerts']['told']>>;
-
 /**
- * Posts alerts to one endpoint: new rows of the attention list, failing checks, and the end of
- * both. News within 15 minutes of the last alert are posted together after it. Every post is on
- * disk: a restart neither repeats nor loses an alert. If the process dies between a post and its
- * record, the same message is posted again with the same id. Nothing waits for an alert.
+ * Posts alerts to one endpoint: what `newsSince` finds in the attention list and the checks. Every
+ * post is on disk: a restart neither repeats nor loses an alert. If the process dies between a post
+ * and its record, the same message is posted again with the same id. Nothing waits for an alert.
  */
 export class AlertLoop {
   readonly #deps: AlertDeps;
@@ -42,8 +40,8 @@ export class AlertLoop {
   readonly #pause: SinkPause;
   readonly #loop: Loop;
   readonly #end = new AbortController();
-  /** The last post, while it could not be recorded; null: it is on disk. */
-  #unrecorded: Told | null = null;
+  #told: Told | null = null;
+  #stored: string | null = null;
   #failures = 0;
   #hasFailed = false;
 
@@ -89,70 +87,63 @@ export class AlertLoop {
   }
 
   async #look(): Promise<void> {
-    const { store, clock, troubles } = this.#deps;
+    const { store, clock } = this.#deps;
     const { name } = this.#settings;
     await this.#pause.restore();
     if (this.#pause.waitMs() > 0) return;
-    if (this.#unrecorded !== null) await this.#record(this.#unrecorded);
-    // Read each time: the stored times move when the clock is set.
-    const told = this.#unrecorded ?? (await store.alerts.told(name));
-    const { rows, complete } = await store.alerts.rows(mostRows);
+    this.#stored ??= await store.alerts.told(name);
+    const told = (this.#told ??= JSON.parse(this.#stored ?? toldNothing));
+    const now = { ...this.#settings, nowMs: clock.wallMs(), steadyMs: clock.steadyMs() };
+    const beforeMs = now.nowMs - now.lastsMs + 1;
+    const rows = store.read.someAttention(mostRows, { beforeMs });
     // Only the other endpoints can tell that this one takes no alerts.
     const ofOthers = rows.filter(({ id }) => id !== `sink:alert:${name}`);
-    const open = openConditions(ofOthers, await troubles());
-    const news = newsSince(told.conditions, open, complete);
-    if (news.firing.length + news.resolved.length === 0) {
-      // Rows that ended are forgotten: when there are as many again, that is news.
-      const isKnown = textOf(news.toldThen) === textOf(told.conditions);
-      if (!isKnown) await this.#record({ ...told, conditions: news.toldThen });
-      await this.#pause.endUnneeded();
-    } else if (clock.steadyMs() >= told.nextAtMs) await this.#post(news, told);
+    const troubles = await this.#deps.troubles();
+    const open = openConditions(ofOthers, troubles, store.read.pauses(), now.nowMs);
+    const news = newsSince(told, open, { ...now, complete: rows.length < mostRows });
+    if (news.isDue) return await this.#post(news, told);
+    await this.#record(news.before);
+    if (news.isReminder) await this.#pause.endUnneeded();
   }
 
   async #post(news: News, told: Told): Promise<void> {
     const { store, clock, version, instance, pagesUrl, logger } = this.#deps;
-    const { name, format, intervalMs } = this.#settings;
+    const { name } = this.#settings;
     const { isProbing } = this.#pause;
-    const nowMs = clock.wallMs();
     const causes = store.read.attentionGroups({}, { limit: mostRows, atMost: mostRows });
-    const context = { instance, nowMs, after: String(told.nextAtMs), pagesUrl: pagesUrl(), causes };
-    const message = alertMessage(news, format, context);
-    const post = { clock, version, signal: this.#end.signal, configKey: 'alerts' };
+    const message = alertMessage(news, {
+      instance,
+      nowMs: clock.wallMs(),
+      after: told.postedAtMs,
+      pagesUrl: pagesUrl(),
+      causes,
+    });
+    const { signal } = this.#end;
     try {
-      // Who knows the address may post there anyway, so a signature would prove nothing.
-      await postSigned({ ...this.#settings, secrets: [] }, message, post);
+      const { answer } = await sendAlert(this.#settings, message, { clock, version, signal });
+      logger.info({ endpoint: name, alert: message.subject, answer }, 'alert posted');
     } catch (error) {
-      if (this.#end.signal.aborted) return;
+      if (signal.aborted) return;
       this.#failures += 1;
       await this.#pause.fails(this.#failures, error, isProbing);
-      return;
+      return await this.#record(news.before);
     }
-    const firing = news.firing.map(({ condition }) => condition);
-    logger.info({ endpoint: name, firing, resolved: news.resolved }, 'alert posted');
-    await this.#record({
-      conditions: news.toldThen,
-      nextAtMs: Math.ceil(clock.steadyMs()) + intervalMs,
-    });
+    await this.#record({ ...news.after, postedAtMs: Math.ceil(clock.steadyMs()) });
     await this.#pause.works(isProbing);
   }
 
-  /**
-   * Without space on the disk it is kept in memory, and recorded later: an alert is not repeated
-   * because of that.
-   */
+  /** Without space on the disk it is recorded later: no alert is repeated because of that. */
   async #record(told: Told): Promise<void> {
-    this.#unrecorded = told;
+    this.#told = told;
+    const text = JSON.stringify(told);
+    if (text === this.#stored) return;
     try {
-      await this.#deps.store.alerts.record({ endpoint: this.#settings.name, ...told });
-      this.#unrecorded = null;
+      await this.#deps.store.alerts.record({ endpoint: this.#settings.name, told: text });
+      this.#stored = text;
     } catch (error) {
       if (!isOutboxBlocked(error)) throw error;
     }
   }
 }
 
-const textOf = (conditions: readonly AlertCondition[]): string =>
-  conditions
-    .map(({ condition, count, newestMs }) => JSON.stringify([condition, count, newestMs]))
-    .toSorted()
-    .join();
+const toldNothing = '{"conditions":[],"postedAtMs":null,"severity":null}';

@@ -16,6 +16,7 @@ import {
   readAttentionCounts,
   readAttentionGroups,
   readAttentionPage,
+  readSomeAttention,
 } from './attention.ts';
 import { readAuditLog } from './audit-log.ts';
 import { findForBulk } from './bulk-entries.ts';
@@ -41,6 +42,7 @@ const reads = {
   findForBulk,
 
   attention: readAttention,
+  someAttention: readSomeAttention,
   attentionGroups: readAttentionGroups,
   attentionPage: readAttentionPage,
   attentionCounts: readAttentionCounts,

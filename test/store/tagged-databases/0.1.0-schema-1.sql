@@ -406,12 +406,8 @@ CREATE TABLE audit (
   detail  TEXT NOT NULL
 ) STRICT;
 CREATE TABLE alerts_told (
-  endpoint  TEXT NOT NULL,
-  condition TEXT NOT NULL,
-  count     INTEGER NOT NULL,
-  -- The time of its newest row: a row that takes the place of another one is new, although the count is the same.
-  newest_ms INTEGER NOT NULL,
-  PRIMARY KEY (endpoint, condition)
+  endpoint TEXT PRIMARY KEY,
+  told     TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE entry_counts (
   state   TEXT NOT NULL,
@@ -428,10 +424,10 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '3eca4926819735f08d94846f74909fd1');
+INSERT INTO meta VALUES ('database_id', 'ab9ad5d5c5530ca77720c7e281b146ae');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', '9a029ebcbdde2089bc3551db085a4c8d0dabd089278563868b40aa550c9b9d7f');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'bc4897dc567f48e87f7164a38ea948e964cc518618fe52d67311ae5bcb912215');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
 INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '30a9d21ab5f65eec1f7244e6c622d55c7ad4ee389858924e7bef682431c72224');

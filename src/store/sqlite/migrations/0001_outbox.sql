@@ -616,15 +616,10 @@ CREATE INDEX audit_by_subject ON audit (subject, at_ms);
 CREATE TRIGGER audit_is_final BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 
--- What was posted to each alert endpoint, so that a restart neither repeats nor loses an alert. The time of the row without a condition
--- is that until which the endpoint gets no other alert, in steady time.
+-- What each alert endpoint was told, and what is to be told, as JSON of the alert loop: a restart neither repeats nor loses an alert.
 CREATE TABLE alerts_told (
-  endpoint  TEXT NOT NULL,
-  condition TEXT NOT NULL,
-  count     INTEGER NOT NULL,
-  -- The time of its newest row: a row that takes the place of another one is new, although the count is the same.
-  newest_ms INTEGER NOT NULL,
-  PRIMARY KEY (endpoint, condition)
+  endpoint TEXT PRIMARY KEY,
+  told     TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Counts and statistics -------------------------------------------------------------------------------------------------

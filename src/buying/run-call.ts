@@ -270,6 +270,7 @@ export class Attempt {
     const pause = isDeniedAlone ? null : pauseIfDenied(this.#deps, key, settlement.pause);
     const call = endedCallOf(attempt, outcome, settlement, {
       isDeniedAlone,
+      confirmed: this.#confirmedBy(attempt, settlement),
       endedMs: clock.steadyMs(),
     });
     const closed = {
@@ -302,6 +303,14 @@ export class Attempt {
     const ended = { operation: entry.operation, purpose, outcome: outcome.row, code: outcome.code };
     this.#deps.onAttemptEnded?.({ ...ended, durationMs, state: recorded.state });
     this.#log(attempt, { ...end, settlement: recorded, names: line }, durationMs);
+  }
+
+  /** The refusal that a lookup has confirmed, unless an order of its product was accepted after it. */
+  #confirmedBy({ purpose, entry }: OpenAttempt, { state, row }: Settlement): OutcomeRow | null {
+    const { product } = scopesOf(entry);
+    if (purpose !== 'lookup' || state !== 'rejected' || product === null) return null;
+    const sentMs = entry.firstSentAtMs ?? Number.NEGATIVE_INFINITY;
+    return this.products.isAcceptedSince(product, sentMs) ? null : row;
   }
 
   /**
@@ -371,12 +380,15 @@ function atUnprovenPath(outcome: Outcome): Outcome {
 /** States in which the API has accepted an order. */
 const acceptedStates: ReadonlySet<EntryState> = new Set(['fulfilled', 'placed', 'refunded']);
 
+const refusalText = ({ row, error }: Settlement): string =>
+  `${error?.code ?? row}: ${error?.message ?? ''}`;
+
 /** The end of a call, as evidence about its scopes. */
 function endedCallOf(
   attempt: OpenAttempt,
   outcome: Outcome,
   settlement: Settlement,
-  known: Pick<EndedCall, 'isDeniedAlone' | 'endedMs'>,
+  known: Pick<EndedCall, 'isDeniedAlone' | 'confirmed' | 'endedMs'>,
 ): EndedCall {
   const { entry, purpose, trialOf } = attempt;
   // For its scopes an accepted order is a success, whatever becomes of the entry. A poll of a
@@ -391,7 +403,7 @@ function endedCallOf(
     scopes: scopesOf(entry),
     namesEsim: entry.iccid !== null,
     row: outcome.row,
-    message: outcome.message,
+    message: known.confirmed === null ? outcome.message : refusalText(settlement),
     isAnswered: outcome.http !== null,
     isAccepted: purpose === 'submit' ? outcome.row === 'accepted' : isFound,
     isUnread:

@@ -57,6 +57,72 @@ describe('orders that are rejected one after the other because of how they are w
   });
 });
 
+describe('orders of a product that the supplier refuses', () => {
+  const body = '{"error":{"code":"order_refused","message":"The brand stopped deliveries."}}';
+  const refusing = (calls: readonly number[], retryTimeScale: number): SubmissionOptions => ({
+    sandbox: {
+      limits: { enabled: false },
+      faults: [
+        { fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' }, at: [1] },
+        {
+          fault: { fault: 'answer', status: 422, body, when: 'before' },
+          match: { item: 'steam-usd-5' },
+          at: [...calls],
+        },
+      ],
+    },
+    concurrency: 1,
+    retryTimeScale,
+  });
+  const other = { variant: 'steam-usd-10' };
+
+  it('pause it after three that lookups have confirmed, and its other lines wait', async () => {
+    const worker = await submission(refusing([1, 2, 3], 0.02));
+    await worker.accept([other]);
+    await worker.settled();
+    await worker.accept(Array.from({ length: 18 }, () => ({})));
+    await worker.until(async () => (await pausesOf(worker)).length > 0);
+    await worker.accept([other]);
+    await worker.until(() => worker.counts().fulfilled >= 2);
+    expect(await pausesOf(worker)).toMatchObject([
+      {
+        scope: 'variant:steam-usd-5',
+        reason: 'product_refused',
+        message: '3 entries in a row: order_refused: The brand stopped deliveries.',
+      },
+    ]);
+    // Nothing was sent while lookups had still to confirm the three.
+    expect(worker.counts()).toMatchObject({ rejected: 3, pending: 15, fulfilled: 2 });
+    const [row] = worker.store.read.attention(1, { kind: 'pause' });
+    expect(row).toMatchObject({
+      reason: 'product_refused',
+      message: expect.stringMatching(/^the supplier refuses this product, so its other lines wait/),
+      whatToDo: expect.stringContaining('orders reorder'),
+    });
+  });
+
+  it('are tried again one at a time, and go on once one is bought', async () => {
+    const worker = await submission(refusing([1, 2, 3, 4, 5, 6], 0.0004));
+    await worker.accept([other]);
+    await worker.settled();
+    await worker.accept(Array.from({ length: 12 }, () => ({})));
+    await worker.settled();
+    // Three before the pause, and three trials.
+    expect(worker.counts()).toMatchObject({ rejected: 6, fulfilled: 7 });
+    expect(await pausesOf(worker)).toEqual([]);
+  });
+
+  it('do not count when another one was accepted before lookups confirmed them', async () => {
+    const worker = await submission(refusing([1, 2, 4], 0.02));
+    await worker.accept([other]);
+    await worker.settled();
+    await worker.accept([{}, {}, {}, {}]);
+    await worker.settled();
+    expect(worker.counts()).toMatchObject({ rejected: 3, fulfilled: 2 });
+    expect(await pausesOf(worker)).toEqual([]);
+  });
+});
+
 describe('a probe of the whole account', () => {
   it('pauses the key with which it was denied', async () => {
     const worker = await submission({ keys: { main: 'revoked' }, retryTimeScale: 1 });

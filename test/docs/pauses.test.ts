@@ -38,6 +38,8 @@ const otherEvidence: Partial<Record<EvidenceReason, string>> = {
 
 function evidenceOf(reason: EvidenceReason): string {
   const names = evidenceRules[reason].rows.map((row) => `\`${row}\``).join(', ');
+  if (reason === 'product_refused')
+    return `${names}, each confirmed by a lookup, of orders that name no eSIM`;
   if (names !== '') return names;
   return otherEvidence[reason] ?? 'lookups prove that an order did not arrive';
 }

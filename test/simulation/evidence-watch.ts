@@ -28,6 +28,11 @@ const needed: Readonly<
     entries: 3,
     ofFamily: Number.POSITIVE_INFINITY,
   },
+  product_refused: {
+    rows: ['order_refused', 'invalid_variant', 'not_api_sellable', 'plan_unknown', 'not_found'],
+    entries: 3,
+    ofFamily: Number.POSITIVE_INFINITY,
+  },
   order_absent: { rows: ['not_found'], entries: 3, ofFamily: Number.POSITIVE_INFINITY },
   unread_fields: { rows: ['accepted'], entries: 1, ofFamily: 2 },
   product_denied: {
@@ -171,14 +176,14 @@ export class EvidenceWatch {
     const purpose =
       reason === 'order_absent' ? 'lookup' : reason === 'unread_fields' ? '%' : 'submit';
     const { entries, products } = database
-      .prepare<[string, string, string], { entries: number; products: number }>(
+      .prepare<[string, string, string, string], { entries: number; products: number }>(
         `SELECT count(DISTINCT e.id) AS entries, count(DISTINCT coalesce(e.variant, e.plan)) AS products
          FROM attempts a JOIN entries e ON e.id = a.entry_id
-         WHERE a.purpose LIKE ? AND a.outcome IN (SELECT value FROM json_each(?))
+         WHERE a.purpose LIKE ? AND (? <> 'product_refused' OR e.state = 'rejected') AND a.outcome IN (SELECT value FROM json_each(?))
            AND ? IN ('variant:' || e.variant, 'plan:' || e.plan, 'balance:' || e.currency,
              CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END)`,
       )
-      .get(purpose, JSON.stringify(rule.rows), scope) ?? {
+      .get(purpose, reason, JSON.stringify(rule.rows), scope) ?? {
       entries: 0,
       products: 0,
     };

@@ -16,6 +16,16 @@ export const mutantsOfScopes: readonly Mutant[] = [
     changes: [["scope: 'balance',\n    entries: 3,", "scope: 'balance',\n    entries: 1,"]],
   },
   {
+    name: 'a refusal of a product counts before a lookup has confirmed it',
+    file: judge,
+    changes: [
+      [
+        "const reason = sign === 'product_refused' && call.purpose === 'submit' ? null : sign;",
+        'const reason = sign;',
+      ],
+    ],
+  },
+  {
     name: 'an accepted order does not resume its balance',
     file: judge,
     changes: [

@@ -1,4 +1,4 @@
-import type { OutcomeRow } from '../../core/answers/outcome.ts';
+import { productRefusals, type OutcomeRow } from '../../core/answers/outcome.ts';
 
 /** No byte left: also a lookup that ends like this shows that nothing reaches the API. */
 export const neverLeftRows: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
@@ -117,6 +117,18 @@ export const evidenceRules = {
     entries: 3,
     familyEntries: null,
     clearedBy: 'verdict',
+    endsBy: 'trial',
+    firstMs: 5 * minute,
+    maxMs: 60 * minute,
+  },
+  product_refused: {
+    // Each counts once a lookup has confirmed it.
+    rows: productRefusals,
+    scope: 'product',
+    entries: 3,
+    familyEntries: null,
+    // Another refusal may come before the API looks at the product.
+    clearedBy: 'accepted',
     endsBy: 'trial',
     firstMs: 5 * minute,
     maxMs: 60 * minute,

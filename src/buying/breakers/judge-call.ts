@@ -31,6 +31,8 @@ export interface EndedCall {
   readonly isUnread: boolean;
   /** It was the last of the lookups that prove that the order did not arrive. */
   readonly isProvenAbsent: boolean;
+  /** The refusal that this lookup has confirmed; null: none. */
+  readonly confirmed: OutcomeRow | null;
   /** The paused scopes whose trial order this was. */
   readonly trialOf: readonly string[];
   /** When the call ended, on the monotonic clock. */
@@ -94,13 +96,18 @@ export interface ScopeChange extends Pick<ScopeChanges, 'forget' | 'remember' | 
   readonly postpone: readonly { scope: string; probeAtMs: number }[];
 }
 
-/** The reason that a call counts for, if any, and the scopes on which it counts. */
+/** The reason that a call is a sign of, if any. */
 function evidenceOf(call: EndedCall): EvidenceReason | null {
   if (call.isProvenAbsent) return 'order_absent';
   if (call.isUnread) return 'unread_fields';
   if (call.isDeniedAlone) return 'product_denied';
-  if (call.purpose === 'lookup') return neverLeftRows.has(call.row) ? 'api_unreachable' : null;
-  return evidenceReasons.find((reason) => evidenceRule(reason)?.rows.includes(call.row)) ?? null;
+  const isLookup = call.purpose === 'lookup';
+  if (isLookup && neverLeftRows.has(call.row)) return 'api_unreachable';
+  const row = isLookup ? call.confirmed : call.row;
+  const reason = evidenceReasons.find((it) => evidenceRule(it)?.rows.some((one) => one === row));
+  // The eSIM that an order names may be why it is refused.
+  const isSignOf = reason === 'product_refused' ? !call.namesEsim : !isLookup;
+  return isSignOf ? (reason ?? null) : null;
 }
 
 function hasCleared({ call, evidence }: JudgeInput, reason: EvidenceReason): boolean {
@@ -136,7 +143,9 @@ function scopesCounted(
  */
 export function judgeCall(input: JudgeInput): ScopeChanges {
   const { call, pauses } = input;
-  const reason = evidenceOf(call);
+  const sign = evidenceOf(call);
+  // A refusal counts when a lookup has confirmed it.
+  const reason = sign === 'product_refused' && call.purpose === 'submit' ? null : sign;
   const cleared = evidenceReasons.filter((it) => it !== reason && hasCleared(input, it));
   const clears = (pause: JudgedPause): boolean =>
     pause.openedBy === 'worker' &&

@@ -34,8 +34,8 @@ const denials: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
  */
 export class Products implements ProductStates {
   readonly #latelyMs: number;
-  /** The one that was bought last comes last. */
-  readonly #proven = new Set<string>();
+  /** When an order of each was accepted last by this worker; the one that was bought last comes last. */
+  readonly #proven = new Map<string, number>();
   readonly #failing = new Set<string>();
   /** When an order of a product was denied last. */
   readonly #deniedMs = new Map<string, number>();
@@ -50,12 +50,18 @@ export class Products implements ProductStates {
    * These were bought before this worker started, the last one last, and some of them failed since.
    */
   remember(bought: readonly string[], failing: readonly string[]): void {
-    for (const product of bought.slice(-mostRemembered)) this.#proven.add(product);
+    for (const product of bought.slice(-mostRemembered))
+      this.#proven.set(product, Number.NEGATIVE_INFINITY);
     for (const product of failing.slice(-mostRemembered)) this.#failing.add(product);
   }
 
   isProven(product: string): boolean {
     return this.#proven.has(product);
+  }
+
+  /** Whether an order of it was accepted after this time. A refusal from before says no more. */
+  isAcceptedSince(product: string, steadyMs: number): boolean {
+    return (this.#proven.get(product) ?? Number.NEGATIVE_INFINITY) > steadyMs;
   }
 
   isFailing(product: string): boolean {
@@ -96,7 +102,7 @@ export class Products implements ProductStates {
     if (isAccepted) {
       this.#acceptedMs = steadyMs;
       for (const known of [this.#proven, this.#failing, this.#deniedMs]) known.delete(product);
-      this.#proven.add(product);
+      this.#proven.set(product, steadyMs);
       this.#forgetOldest();
       return;
     }

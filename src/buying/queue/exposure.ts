@@ -1,3 +1,4 @@
+import { evidenceRules } from '../breakers/evidence.ts';
 import type { ProductStates } from '../breakers/products.ts';
 import type { Exposure } from '../../store/entries/open-calls.ts';
 
@@ -8,6 +9,8 @@ import type { Exposure } from '../../store/entries/open-calls.ts';
 export function productUnknownLimit(mostInAll: number): number {
   return Math.max(1, Math.min(2, mostInAll - 1));
 }
+
+const noneOpen = { unknown: 0, underWay: 0, refused: 0 };
 
 /**
  * Whether a call for a new entry of a product, by its scope, may start: whatever becomes of it and
@@ -25,9 +28,11 @@ export function mayStart(
   if (total >= mostInAll) return false;
   if (product === null) return true;
   const isSound = (it: string): boolean => products.isProven(it) && !products.isFailing(it);
-  const { unknown, underWay } = open.get(product) ?? { unknown: 0, underWay: 0 };
+  const { unknown, underWay, refused } = open.get(product) ?? noneOpen;
   const limit = productUnknownLimit(mostInAll);
   if (unknown >= limit) return false;
+  // So many refusals pause the product when lookups confirm them, seconds later.
+  if (refused >= evidenceRules.product_refused.entries) return false;
   // A proven product may fail with all its calls under way one day: it leaves a quarter of the
   // places to the others.
   if (isSound(product))

@@ -69,6 +69,18 @@ export const verdictRows: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
   'code_out_of_place',
 ]);
 
+/**
+ * Refusals because of the product, not because of how one order is written, how much it asks for or
+ * how it is paid. An order that names an eSIM may be refused like this because of the eSIM.
+ */
+export const productRefusals = [
+  'order_refused',
+  'invalid_variant',
+  'not_api_sellable',
+  'plan_unknown',
+  'not_found',
+] as const satisfies readonly OutcomeRow[];
+
 export function isOutcomeRow(value: string): value is OutcomeRow {
   return outcomeRows.some((row) => row === value);
 }

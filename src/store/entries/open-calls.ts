@@ -1,3 +1,4 @@
+import { productRefusals } from '../../core/answers/outcome.ts';
 import { productScope } from '../../core/order/scope.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
@@ -16,16 +17,21 @@ export interface ProductExposure {
   readonly unknown: number;
   /** Calls under way of entries whose outcome was known. */
   readonly underWay: number;
+  /** Refusals in a row, while lookups have not confirmed all of them. They are in no total. */
+  readonly refused: number;
 }
 
 const selectOpen = statementOf<
   [],
-  { variant: string | null; plan: string | null; unknown: 0 | 1; count: number }
+  { variant: string | null; plan: string | null; kind: keyof ProductExposure; count: number }
 >(
-  `SELECT variant, plan, unknown, count(*) AS count FROM (
-     SELECT variant, plan, 1 AS unknown FROM entries WHERE state = 'unknown' AND outcome_unknown = 1
-     UNION ALL SELECT variant, plan, outcome_unknown AS unknown FROM entries WHERE state = 'sending')
-   GROUP BY variant, plan, unknown`,
+  `SELECT variant, plan, kind, count(*) + iif(kind = 'refused', (SELECT count(*) FROM scope_evidence
+     WHERE scope = coalesce('variant:' || variant, 'plan:' || plan) AND reason = 'product_refused'), 0) AS count FROM (
+     SELECT variant, plan, 'unknown' AS kind FROM entries WHERE state = 'unknown' AND outcome_unknown = 1
+     UNION ALL SELECT variant, plan, 'refused' FROM entries WHERE state = 'unknown' AND outcome_unknown = 0
+       AND error_buffered = 1 AND iccid IS NULL AND outcome_row IN (${productRefusals.map((row) => `'${row}'`).join()})
+     UNION ALL SELECT variant, plan, iif(outcome_unknown = 1, 'unknown', 'underWay') FROM entries WHERE state = 'sending')
+   GROUP BY variant, plan, kind`,
 );
 
 /**
@@ -35,13 +41,12 @@ const selectOpen = statementOf<
 export function readExposure(database: Sqlite): Exposure {
   const products = new Map<string, ProductExposure>();
   let total = 0;
-  for (const { count, unknown, ...purchase } of selectOpen(database).all()) {
-    total += count;
+  for (const { count, kind, ...purchase } of selectOpen(database).all()) {
+    if (kind !== 'refused') total += count;
     const product = productScope(purchase);
     if (product === null) continue;
-    const known = products.get(product) ?? { unknown: 0, underWay: 0 };
-    const field = unknown === 1 ? 'unknown' : 'underWay';
-    products.set(product, { ...known, [field]: known[field] + count });
+    const known = products.get(product) ?? { unknown: 0, underWay: 0, refused: 0 };
+    products.set(product, { ...known, [kind]: count });
   }
   return { total, products };
 }

@@ -38,6 +38,7 @@ function call({
     isAccepted: changes.row === undefined && changes.isProvenAbsent !== true,
     isProvenAbsent: false,
     isUnread: false,
+    confirmed: null,
     trialOf: [],
     isDeniedAlone: false,
     endedMs: 0,
@@ -100,6 +101,8 @@ const misread = { row: 'invalid_request' } as const;
 const tooDear = { row: 'insufficient_balance' } as const;
 const silent = { row: 'deadline', isAnswered: false } as const;
 const absent = { purpose: 'lookup', row: 'not_found', isProvenAbsent: true } as const;
+const refused = { row: 'order_refused', isAccepted: false } as const;
+const confirmed = { purpose: 'lookup', row: 'not_found', confirmed: 'order_refused' } as const;
 const b = { product: 'variant:b' } as const;
 
 describe('what pauses which scope', () => {
@@ -218,6 +221,38 @@ describe('a 404 for the eSIM that an order names', () => {
   });
 });
 
+describe('a refusal of the product', () => {
+  it('pauses it after three that a lookup has confirmed, and nothing wider', () => {
+    const judged = new Judged();
+    expect(judged.run(refused, refused, refused, refused, confirmed, confirmed)).toEqual([]);
+    expect(judged.run({ ...confirmed, ...b }, confirmed)).toEqual(['variant:a']);
+    expect(judged.pauses[0]).toMatchObject({ reason: 'product_refused' });
+  });
+
+  it('counts anew after an order was accepted, not after another refusal', () => {
+    expect(new Judged().run(confirmed, confirmed, {}, confirmed)).toEqual([]);
+    const other = { row: 'limit_exceeded' } as const;
+    expect(new Judged().run(confirmed, other, confirmed, other, confirmed)).toEqual(['variant:a']);
+  });
+
+  it.each<OutcomeRow>([
+    'limit_exceeded',
+    'plan_unorderable',
+    'currency_unavailable',
+    'insufficient_balance',
+    'topup_not_allowed',
+    'invalid_request',
+  ])('is none where the order itself is refused: %s', (row) => {
+    const lookup = { ...confirmed, confirmed: row };
+    expect(new Judged().run(lookup, lookup, lookup, lookup)).toEqual([]);
+  });
+
+  it('is none where the order names an eSIM, which may be the cause', () => {
+    const topup = { ...confirmed, product: 'plan:a', namesEsim: true } as const;
+    expect(new Judged().run(topup, topup, topup, topup)).toEqual([]);
+  });
+});
+
 describe('a denial', () => {
   const denied = { row: 'account_not_allowed' } as const;
 
@@ -238,6 +273,7 @@ describe('what ends a pause', () => {
     ['answer_mismatch', [mismatch], {}],
     ['unreadable_success', [empty, empty], { purpose: 'lookup', isAccepted: true }],
     ['consecutive_rejections', [misread, misread, misread], { row: 'out_of_stock' }],
+    ['product_refused', [confirmed, confirmed, confirmed], {}],
     ['order_absent', [absent, absent, absent], { row: 'limit_exceeded' }],
     ['insufficient_balance', [tooDear, tooDear, tooDear], b],
     ['api_unreachable', [silent, silent, silent], { ...b, row: 'server_error' }],
@@ -320,6 +356,12 @@ describe('a trial', () => {
       expect(judged(call({ row, trialOf: ['variant:a'] })).postpone).toEqual([pause]);
     },
   );
+
+  it('that is refused postpones the next one before a lookup confirms it', () => {
+    const refusedPause = { ...pause, reason: 'product_refused' };
+    const trial = call({ ...refused, trialOf: ['variant:a'] });
+    expect(judged(trial, refusedPause)).toMatchObject({ postpone: [refusedPause], end: [] });
+  });
 
   it.each<OutcomeRow>(['rate_limited', 'unreachable', 'local_resource'])(
     'that was none is repeated: %s',

@@ -13,6 +13,7 @@ const call = (purpose: EndedCall['purpose'], row: EndedCall['row'], name = produ
   isAnswered: true,
   isUnread: false,
   isDeniedAlone: false,
+  confirmed: null,
   isProvenAbsent: false,
   endedMs: 0,
   trialOf: [],

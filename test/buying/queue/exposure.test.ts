@@ -3,21 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { mayStart, productUnknownLimit } from '../../../src/buying/queue/exposure.ts';
 import type { Exposure, ProductExposure } from '../../../src/store/entries/open-calls.ts';
 
-type Order = { readonly product: string | null; readonly state: 'underWay' | 'unknown' };
+type Order = { readonly product: string | null; readonly state: keyof ProductExposure };
 
 function exposureOf(orders: readonly Order[]): Exposure {
   const products = new Map<string, ProductExposure>();
   for (const { product, state } of orders) {
     if (product === null) continue;
-    const known = products.get(product) ?? { unknown: 0, underWay: 0 };
+    const known = products.get(product) ?? { unknown: 0, underWay: 0, refused: 0 };
     products.set(product, { ...known, [state]: known[state] + 1 });
   }
-  return { total: orders.length, products };
+  return { total: orders.filter(({ state }) => state !== 'refused').length, products };
 }
 
 const of = (count: number, order: Order): Order[] => Array.from({ length: count }, () => order);
 const unknown = (product: string | null): Order => ({ product, state: 'unknown' });
 const underWay = (product: string | null): Order => ({ product, state: 'underWay' });
+const refused = (product: string): Order => ({ product, state: 'refused' });
 /** Products are failing, new or proven by their names. */
 const start = (
   orders: readonly Order[],
@@ -55,6 +56,9 @@ describe('whether a call may start', () => {
       false,
     ],
     ['six calls of a proven product, for another', start(of(6, underWay('a')), 'b', false), true],
+    ['two refusals of a product', start(of(2, refused('a')), 'a', true), true],
+    ['three refusals of a product', start(of(3, refused('a')), 'a', true), false],
+    ['three refusals of a product, for another', start(of(3, refused('a')), 'b', true), true],
     ['two unknown outcomes of a proven product', start(of(2, unknown('a')), 'a', true), false],
     [
       'two unknown outcomes of a product, for another',

@@ -424,13 +424,13 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'ab9ad5d5c5530ca77720c7e281b146ae');
+INSERT INTO meta VALUES ('database_id', '4a761f81b595dc80688e9923d0bb16c7');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'bc4897dc567f48e87f7164a38ea948e964cc518618fe52d67311ae5bcb912215');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
-INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '30a9d21ab5f65eec1f7244e6c622d55c7ad4ee389858924e7bef682431c72224');
+INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', 'aa9e0371cf60e4acef404873ab6bbd2f68fc0b2de94f08db22e56e46c1f4aad1');
 INSERT INTO meta VALUES ('schema:views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO meta VALUES ('schema:views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -800,7 +800,8 @@ SELECT 'pause',
                      WHEN 'invalid_key' THEN 'key_denied' WHEN 'ip_not_allowed' THEN 'account_denied'
                      WHEN 'account_not_allowed' THEN 'account_denied'
                      WHEN 'insufficient_balance' THEN 'balance_too_low' WHEN 'older_copy' THEN 'older_copy'
-                     WHEN 'key_of_other_account' THEN 'key_of_other_account' ELSE 'paused' END AS reason,
+                     WHEN 'key_of_other_account' THEN 'key_of_other_account'
+                     WHEN 'product_refused' THEN 'product_refused' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p

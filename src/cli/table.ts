@@ -1,4 +1,5 @@
 import { shortTime } from '../core/clock.ts';
+import { affectedText } from '../core/operator/affected.ts';
 import { countsText, totalOf } from '../core/counts.ts';
 import type { Attention, AttentionCounts, AttentionGroup } from '../store/read/attention.ts';
 import { plainLines, plainText } from './output.ts';
@@ -95,6 +96,7 @@ const indent = '  ';
  */
 export function attentionGroupsText(
   groups: readonly AttentionGroup[],
+  nowMs: number,
   columns: number | null,
 ): string {
   return groups
@@ -112,13 +114,20 @@ export function attentionGroupsText(
         since,
         message,
         whatToDo,
+        affects,
       }) => {
         const concerns = [source, orderId, lineId].filter((it) => it !== null).join('/');
         const about = [subject ?? '', count === 1 ? concerns : ''].filter(Boolean).join(' ');
         const shops = sources > 1 ? ` in ${sources} shops` : '';
         const more =
           count === 1 ? '' : ` and ${count - 1} more: order-sync orders list --attention`;
-        const facts = [message ?? code, `to do: ${whatToDo}`, `id: ${id}${more}`];
+        const affected = affectedText(affects, nowMs);
+        const facts = [
+          message ?? code,
+          ...(affected === '' ? [] : [`affects: ${affected}`]),
+          `to do: ${whatToDo}`,
+          `id: ${id}${more}`,
+        ];
         return plainLines([
           `${count} x ${code}${about === '' ? '' : ` ${about}`}${shops} (${kind}), since ${shortTime(since)}`,
           ...facts.flatMap((fact) =>

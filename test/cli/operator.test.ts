@@ -162,7 +162,7 @@ describe('pausing a scope', () => {
       expect((await outbox.run(...stop)).stdout).toBe(`${scope} is paused until it is resumed\n`);
       expect((await outbox.run('queue', 'status')).stdout).toMatch(
         new RegExp(
-          `${scope} +2026-11-21 12:00:00Z +cli:\\S+ +${heldUp} +manual: asked by the shop`,
+          `${scope} +2026-11-21 12:00:00Z +cli:\\S+ +${heldUp === 0 ? '0' : '1 order, .*'} +manual: asked by the shop`,
         ),
       );
       expect((await outbox.run(...stop)).code).toBe(5);

@@ -499,15 +499,18 @@ describe('order-sync queue status', () => {
         id: pause:balance:EUR
       1 x needs_review es-7 shop1/1002/1 (needs_review), since 2026-11-21 11:00:02Z
         the reference has expired
+        affects: 1 order, 1 line of unknown cost, the oldest for 59 min 58 s
         to do: compare it with the supplier's list, then settle it with \`orders resolve\`, or try again
         with \`orders retry\`
         id: os-6kaxc2lkdkxasrz3ryxnk4zzla
       1 x invalid_field shop1/1001/3 (invalid_line), since 2026-11-21 11:00:00Z
         line 4 of the file, quantity: must be at least 1
+        affects: 1 order, the oldest for 1 h
         to do: correct the line and send it again, or end this row with \`orders ack\`
         id: line:1
       1 x invalid_variant nope shop1/1001/2 (rejected), since 2026-11-21 11:00:01Z
         No such �[31mproduct�here
+        affects: 1 order, 1 line of unknown cost, the oldest for 1 h
         to do: correct its cause and order it again with \`orders reorder\` (with a corrected SKU map
         \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`
         id: os-kpxngmnkhaycontcxzqnrzgdxp
@@ -599,6 +602,13 @@ describe('order-sync queue status', () => {
         },
         "attention_groups": [
           {
+            "affects": {
+              "amounts": [],
+              "lines_without_amount": 0,
+              "more": false,
+              "oldest_at": null,
+              "orders": 0,
+            },
             "code": "insufficient_balance",
             "count": 1,
             "kind": "pause",
@@ -607,6 +617,13 @@ describe('order-sync queue status', () => {
             "subject": "balance:EUR",
           },
           {
+            "affects": {
+              "amounts": [],
+              "lines_without_amount": 1,
+              "more": false,
+              "oldest_at": "2026-11-21T11:00:02.000Z",
+              "orders": 1,
+            },
             "code": "needs_review",
             "count": 1,
             "kind": "needs_review",
@@ -615,6 +632,13 @@ describe('order-sync queue status', () => {
             "subject": "es-7",
           },
           {
+            "affects": {
+              "amounts": [],
+              "lines_without_amount": 0,
+              "more": false,
+              "oldest_at": "2026-11-21T11:00:00.000Z",
+              "orders": 1,
+            },
             "code": "invalid_field",
             "count": 1,
             "kind": "invalid_line",
@@ -623,6 +647,13 @@ describe('order-sync queue status', () => {
             "subject": null,
           },
           {
+            "affects": {
+              "amounts": [],
+              "lines_without_amount": 1,
+              "more": false,
+              "oldest_at": "2026-11-21T11:00:00.000Z",
+              "orders": 1,
+            },
             "code": "invalid_variant",
             "count": 1,
             "kind": "rejected",
@@ -650,6 +681,13 @@ describe('order-sync queue status', () => {
         "paused_sinks": [],
         "pauses": [
           {
+            "affects": {
+              "amounts": [],
+              "lines_without_amount": 0,
+              "more": false,
+              "oldest_at": null,
+              "orders": 0,
+            },
             "holds_up": 0,
             "message": "Balance too low",
             "opened_by": "worker",

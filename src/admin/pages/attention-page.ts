@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import { countsText } from '../../core/counts.ts';
 import { clientActionFor } from '../../core/answers/wholesale-errors.ts';
+import { affectedText } from '../../core/operator/affected.ts';
 import { attentionActions, whatToDo, type AttentionAction } from '../../core/operator/attention.ts';
 import {
   placeOf,
@@ -79,13 +80,13 @@ export function attentionGroups(
 ): Html {
   if (found.length === 0) return html`<p class="good">Nothing needs attention.</p>`;
   const rows = found.map((group) => {
-    const { id, kind, code, subject, count, sources } = group;
+    const { id, kind, code, subject, count, sources, affects } = group;
     const path =
       count === 1
         ? reviewPath(id)
         : `/attention${listOf({ kind, code, subject: subject ?? undefined, source })}`;
     return [
-      html`<a href="${path}">${count} × ${code}</a> ${subject ?? (count === 1 ? orderLink(group.source, group.orderId) : null)}${sources > 1 ? ` in ${sources} shops` : null}${kind === code ? null : html` <span class="faint">${kind}</span>`}`,
+      html`<a href="${path}">${count} × ${code}</a> ${subject ?? (count === 1 ? orderLink(group.source, group.orderId) : null)}${sources > 1 ? ` in ${sources} shops` : null}${kind === code ? null : html` <span class="faint">${kind}</span>`}<br><span class="faint">${affectedText(affects, nowMs)}</span>`,
       timeText(group.since, nowMs),
       happened(group),
       html`${longText(adviceText(group, context), shownAdvice)}${actionForms.attentionGroup(group, source, context)}`,

@@ -48,7 +48,7 @@ export function pageLayout(sources: PageSources): ShowPage {
     // The overview has the forms that change it.
     const reasons = pathname === '/' ? sources.explainQueue().reasons : stopped();
     return htmlDocument(
-      `${title} - ${instance} (${environment})`,
+      `${attention() === '0' ? '' : `(${attention()}) `}${title} - ${instance} (${environment})`,
       html`<a class="skip" href="#main">To the content</a>
 <header>
 <p class="environment ${environment}">${

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { affectedText } from '../../core/operator/affected.ts';
 import { actionForms } from './action-forms.ts';
 import { adviceText } from './attention-page.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
@@ -19,6 +20,7 @@ export function pausedScopes(sources: PageSources, context: FormContext): Html |
   const pauses = read.pauses();
   if (pauses.length === 0) return null;
   const nowMs = clock.wallMs();
+  const affected = read.affectedByPauses();
   const shown = pauses.toSorted((a, b) => b.holdsUp - a.holdsUp).slice(0, shownPauses);
   const rows = shown.map(({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs }) => [
     scope,
@@ -26,7 +28,7 @@ export function pausedScopes(sources: PageSources, context: FormContext): Html |
       `${[reason, message].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`,
     ),
     timeText(sinceMs, nowMs),
-    scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
+    html`${scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp}<br><span class="faint">${affectedText(affected.get(scope) ?? null, nowMs)}</span>`,
     probeAtMs === null ? 'only an operator resumes it' : timeText(probeAtMs, nowMs),
     html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}`,
   ]);

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
+import { affectedText } from '../../core/operator/affected.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type {
   EntryExplanation,
@@ -7,6 +8,7 @@ import type {
   QueueExplanation,
 } from '../../core/operator/queue-explanation.ts';
 import { explain, pauseText, pauseView } from '../../buying/queue/explain-queue.ts';
+import type { AttentionGroup } from '../../store/read/attention.ts';
 import type { PausedSink } from '../../store/read/delivery-list.ts';
 import {
   addAnswerOptions,
@@ -58,7 +60,10 @@ function addStatus(queue: Command, context: CliContext): void {
 function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliContext): void {
   const counts = reader.counts();
   const { open, oldestOpenAtMs, dueDeliveries } = reader.backlog();
-  const pauses = reader.pauses().map(pauseView);
+  const affected = reader.affectedByPauses();
+  const pauses = reader.pauses().map((pause) => {
+    return { ...pauseView(pause), affects: affected.get(pause.scope) ?? null };
+  });
   const sinks = reader.sinkPauses();
   const attention = reader.attention(shownAttention);
   const groups = reader.attentionGroups({}, { limit: shownAttention, atMost: mostCounted });
@@ -77,8 +82,8 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
     ),
     attention_counts: counted,
     attention: attention.map(jsonFields),
-    attention_groups: groups.map(({ kind, code, subject, count, sources, since }) => {
-      return { kind, code, subject, count, sources, since };
+    attention_groups: groups.map(({ kind, code, subject, count, sources, since, affects }) => {
+      return { kind, code, subject, count, sources, since, affects };
     }),
   };
   const age =
@@ -92,9 +97,13 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
     spentToday.map(spentText).join(''),
     attentionTotal(counted),
     renderTable(['STATE', 'ENTRIES'], states, columns),
-    renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow), columns),
+    renderTable(
+      ['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'],
+      pauses.map((pause) => pauseRow(pause, nowMs)),
+      columns,
+    ),
     renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow), columns),
-    attentionGroupsText(groups, columns),
+    attentionGroupsText(groups, nowMs, columns),
   ];
   writeAnswer(context, options, report, sections.filter((section) => section !== '').join('\n'));
 }
@@ -108,19 +117,23 @@ const spentText = ({
 }: ReturnType<OutboxReader['spending']>[number]): string =>
   `spent today (UTC): ${spent} ${currency}, refunded ${refunded}, orders charged: ${orders}${uncounted > 0 ? `; not counted, of unknown cost: ${uncounted}` : ''}\n`;
 
-function pauseRow({
-  scope,
-  since,
-  opened_by: openedBy,
-  reason,
-  message,
-  holds_up: holdsUp,
-}: PauseView): string[] {
+function pauseRow(
+  {
+    scope,
+    since,
+    opened_by: openedBy,
+    reason,
+    message,
+    holds_up: holdsUp,
+    affects,
+  }: PauseView & Pick<AttentionGroup, 'affects'>,
+  nowMs: number,
+): string[] {
   return [
     scope,
     shortTime(since),
     openedBy,
-    String(holdsUp),
+    affectedText(affects, nowMs) || String(holdsUp),
     message === '' ? reason : `${reason}: ${message}`,
   ];
 }

@@ -6,7 +6,10 @@ import {
   whatToDo,
   type AttentionReason,
 } from '../../core/operator/attention.ts';
+import type { Affected } from '../../core/operator/affected.ts';
 import type { Sqlite } from '../sqlite/database.ts';
+import { readAffected } from './affected.ts';
+import { readAffectedByPauses } from './pause-effects.ts';
 import { noSuchPlace, pageOf, rowsToRead, whereOf, type Page, type PageRequest } from './page.ts';
 
 /**
@@ -65,6 +68,8 @@ export interface AttentionGroup extends Attention {
   readonly sources: number;
   /** What they are about: a product, a paused scope or a sink; null: their code says it all. */
   readonly subject: string | null;
+  /** The orders that wait for it, and their money; null: it is about none. */
+  readonly affects: Affected | null;
 }
 
 /** Which rows of the attention list: those that fit everything that is given. */
@@ -84,7 +89,12 @@ type Row = Omit<Attention, 'canAcknowledge' | 'holdsUp' | 'whatToDo'> & {
   readonly canAcknowledge: number;
   readonly evidence: string | null;
 };
-type GroupRow = Row & Pick<AttentionGroup, 'count' | 'sources' | 'subject'>;
+/** `entries`: the references of its entries, as JSON. */
+type GroupRow = Row &
+  Pick<AttentionGroup, 'count' | 'sources' | 'subject'> & {
+    readonly orders: number;
+    readonly entries: string;
+  };
 
 const subjectOf = `coalesce(scope, (SELECT coalesce(e.variant, e.plan) FROM entries e WHERE e.reference = outbox_attention.reference),
   evidence ->> '$.sink')`;
@@ -180,14 +190,25 @@ export function readAttentionGroups(
   const { where, values } = conditionsOf(filter);
   // The other columns are those of the row with the smallest time: SQLite promises that for a
   // single min().
-  return database
+  const rows = database
     .prepare<[object], GroupRow>(
-      `SELECT *, count(*) AS count, count(DISTINCT source) AS sources, min(since) AS since
+      `SELECT *, count(*) AS count, count(DISTINCT source) AS sources, min(since) AS since,
+         count(DISTINCT source || '/' || orderId) AS orders,
+         json_group_array(reference) FILTER (WHERE reference IS NOT NULL) AS entries
        FROM (SELECT ${rowColumns}, since, ${subjectOf} AS subject FROM outbox_attention ${where} LIMIT :atMost)
        GROUP BY kind, code, subject ORDER BY kind = 'waiting', canAcknowledge, count(*) DESC, min(since) LIMIT :limit`,
     )
-    .all({ ...values, limit, atMost })
-    .map(explained);
+    .all({ ...values, limit, atMost });
+  const choices = rows.map(({ entries }): readonly string[] => JSON.parse(entries));
+  const sums = readAffected(database, choices);
+  const isAnyPaused = rows.some(({ kind }) => kind === 'pause');
+  const pauses = isAnyPaused ? readAffectedByPauses(database) : new Map<string, Affected>();
+  return rows.map(({ orders, entries: _, ...row }, index) => {
+    const sum = sums[index] ?? null;
+    const isOfOrders = orders > 0 && sum !== null;
+    const affects = isOfOrders ? { ...sum, orders, oldest_at: sum.oldest_at ?? row.since } : null;
+    return { ...explained(row), affects: pauses.get(row.scope ?? '') ?? affects };
+  });
 }
 
 /** The rows that are counted; negative: all of them. */

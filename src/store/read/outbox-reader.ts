@@ -11,6 +11,7 @@ import { refuseOlder } from '../sqlite/schema.ts';
 import { mappedBefore, readSkuSightings } from '../storefronts/storefront-skus.ts';
 import { readPauses } from '../entries/pauses.ts';
 import { readKeptAnswers, readLastAnswer } from '../entries/kept-answers.ts';
+import { readAffected } from './affected.ts';
 import {
   readAttention,
   readAttentionCounts,
@@ -24,7 +25,7 @@ import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.
 import { readBacklog, readCounts, readSources } from './entries-by-source.ts';
 import { listOrders } from './list-orders.ts';
 import { findOrder, showEntry, showOrder } from './order-detail.ts';
-import { readPauseEffects } from './pause-effects.ts';
+import { readAffectedByPauses, readPauseEffects } from './pause-effects.ts';
 import { readQueuedEntry, readQueueFacts } from './queue-facts.ts';
 import { readMappedLine } from './mapped-lines.ts';
 import { readHourStatistics, readSpending } from './statistics.ts';
@@ -59,6 +60,8 @@ const reads = {
   backlog: readBacklog,
   openPauses: readPauses,
   pauses: readPauseEffects,
+  affectedByPauses: readAffectedByPauses,
+  affected: readAffected,
   queuedEntry: readQueuedEntry,
   hourStatistics: readHourStatistics,
   spending: readSpending,

@@ -1,3 +1,4 @@
+import type { Affected } from '../../core/operator/affected.ts';
 import { scopeFrom } from '../../core/order/scope.ts';
 import { readLane } from '../entries/lanes.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
@@ -11,6 +12,7 @@ import {
   readPauses,
   type Pause,
 } from '../entries/pauses.ts';
+import { readAffected } from './affected.ts';
 
 /** A pause as it is shown, with the wall time of its next probe. */
 export interface PauseEffect extends Pause {
@@ -62,22 +64,73 @@ export function pauseEffects(
   pauses: readonly Pause[],
   groups: readonly SendCount[],
 ): readonly PauseEffect[] {
-  // There may be many products: each looks only at its own lanes.
-  const ofProduct = Map.groupBy(groups, ({ lane }) => readLane(lane).product);
-  const noKeyIsLeft = isEveryKeyPaused(database, pauses);
-  const heldUp = (pause: Pause): readonly SendCount[] => {
-    const kind = scopeFrom(pause.scope)?.kind;
-    if (kind === 'account') return groups;
-    if (kind === 'key') return noKeyIsLeft ? groups : [];
-    const isProduct = kind === 'variant' || kind === 'plan';
-    return (isProduct ? (ofProduct.get(pause.scope) ?? []) : groups).filter(holdUp([pause]));
-  };
+  const heldUp = heldUpBy(database, pauses, groups);
   const aheadMs = wallAhead(database).get() ?? 0;
   return pauses.map(({ probeAtMs, ...pause }) => ({
     ...pause,
     probeAtMs: probeAtMs === null ? null : probeAtMs + aheadMs,
     holdsUp: countOf(heldUp({ ...pause, probeAtMs })),
   }));
+}
+
+const lookedAt = 5000;
+const selectHeldUp = columnOf<Record<SendCount['state'] | 'atMost', string | number>, string>(
+  `${(['pending', 'waiting', 'unknown'] as const)
+    .map(
+      (state) =>
+        `SELECT reference FROM entries WHERE state = '${state}' AND lane IN (SELECT value FROM json_each(:${state}))${state === 'unknown' ? " AND next_step = 'send'" : ''}`,
+    )
+    .join(' UNION ALL ')} LIMIT :atMost`,
+);
+
+/** The orders and the money that each paused scope holds up; of each, so many entries are looked at. */
+export function readAffectedByPauses(database: Sqlite): ReadonlyMap<string, Affected> {
+  const pauses = readPauses(database);
+  if (pauses.length === 0) return new Map();
+  const heldUp = heldUpBy(database, pauses, readSendCounts(database));
+  const read = (groups: readonly SendCount[]): readonly string[] => {
+    const lanesIn = (state: SendCount['state']): string =>
+      JSON.stringify(groups.filter((it) => it.state === state).map(({ lane }) => lane));
+    const [pending, waiting, unknown] = [
+      lanesIn('pending'),
+      lanesIn('waiting'),
+      lanesIn('unknown'),
+    ];
+    return selectHeldUp(database).all({ pending, waiting, unknown, atMost: lookedAt });
+  };
+  // The account and each of its keys hold up the same: that is read once.
+  const known = new Map<readonly SendCount[], readonly string[]>();
+  const choices = pauses.map((pause) => {
+    const groups = heldUp(pause);
+    const references = known.get(groups) ?? read(groups);
+    known.set(groups, references);
+    return references;
+  });
+  const affected = readAffected(database, choices, lookedAt);
+  return new Map(
+    pauses.flatMap(({ scope }, index) => {
+      const found = affected[index];
+      return found === undefined ? [] : [[scope, found] as const];
+    }),
+  );
+}
+
+/** What each of these pauses keeps from being sent. */
+function heldUpBy(
+  database: Sqlite,
+  pauses: readonly Pause[],
+  groups: readonly SendCount[],
+): (pause: Pause) => readonly SendCount[] {
+  // There may be many products: each looks only at its own lanes.
+  const ofProduct = Map.groupBy(groups, ({ lane }) => readLane(lane).product);
+  const noKeyIsLeft = isEveryKeyPaused(database, pauses);
+  return (pause) => {
+    const kind = scopeFrom(pause.scope)?.kind;
+    if (kind === 'account') return groups;
+    if (kind === 'key') return noKeyIsLeft ? groups : [];
+    const isProduct = kind === 'variant' || kind === 'plan';
+    return (isProduct ? (ofProduct.get(pause.scope) ?? []) : groups).filter(holdUp([pause]));
+  };
 }
 
 /**

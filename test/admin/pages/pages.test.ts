@@ -363,8 +363,9 @@ describe('the pages', () => {
     const pages = await startPages({ decides: true, fill: fillWithRefused });
     const { headers } = await pages.as(operatorToken);
     const { text } = await pages.ask('/attention', { headers });
+    expect(text).toContain('<title>(31) Attention - acme');
     expect(text).toMatch(
-      /href="\/attention\?kind=invalid_line&amp;code=unknown_sku">30 × unknown_sku<\/a>/,
+      /href="\/attention\?kind=invalid_line&amp;code=unknown_sku">30 × unknown_sku<\/a>.*<br><span class="faint">30 orders, the oldest for /,
     );
     expect(text).toContain('in 3 shops');
     expect(text.match(/<tr>/g)).toHaveLength(2 + 1);

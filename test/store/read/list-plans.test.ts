@@ -36,6 +36,12 @@ it('no list, search or count for people reads all orders, lines or entries', asy
   const enter = (state: string) => writer.exec(`UPDATE entries SET state = '${state}'`);
   const prepare = vi.spyOn(SqliteDatabase.prototype, 'prepare');
   const { read } = outbox.store;
+  await outbox.store.operator.pauseScope({
+    scope: 'account',
+    actor: 'cli:anna',
+    reason: 'to see what it holds up',
+    nowMs: 1000,
+  });
   const [{ reference } = { reference: '' }] = read.showOrder(null, '1')?.entries ?? [];
   read.showOrder('shop1', '1');
   read.counts();
@@ -50,6 +56,8 @@ it('no list, search or count for people reads all orders, lines or entries', asy
   });
   read.attentionCounts();
   read.pauses();
+  read.affectedByPauses();
+  read.attentionGroups({}, { limit: 10, atMost: 10 });
   read.sinkPauses();
   read.queueFacts();
   for (const source of [{}, { source: 'shop1' }])

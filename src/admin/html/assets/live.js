@@ -116,6 +116,7 @@ function replace(next) {
     ? (activeElement?.getAttribute('href') ?? null)
     : null;
   const boxes = [...main.querySelectorAll('.scroll')].map((box) => box.scrollLeft);
+  document.title = next.title;
   showLocalTimes(next);
   main.replaceChildren(...next.querySelector('main').childNodes);
   for (const [index, box] of [...main.querySelectorAll('.scroll')].entries())

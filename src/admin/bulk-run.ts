@@ -6,6 +6,8 @@ import {
   mostInStep,
   type OperatorCommand,
 } from '../core/operator/operator-command.ts';
+import type { Affected } from '../core/operator/affected.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { BulkResult } from '../store/operator/entry-command.ts';
 import type { FoundEntries } from '../store/read/bulk-entries.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
@@ -16,19 +18,20 @@ export interface BulkPreview {
   readonly found: readonly FoundEntries[];
   /** How many entries fit, at most as many as are counted of each state. */
   readonly matched: number;
+  /** Those of one run. */
   readonly references: readonly string[];
+  /** Their orders and money. */
+  readonly affects: Affected | null;
 }
 
 export function previewBulk(
-  read: Pick<OutboxReader, 'findForBulk'>,
+  read: Pick<OutboxReader, 'findForBulk' | 'affected'>,
   { order, which }: { readonly order: BulkAction; readonly which: BulkFilter },
 ): BulkPreview {
   const found = read.findForBulk(order, which, mostInRun);
-  return {
-    found,
-    matched: found.reduce((sum, { count }) => sum + count, 0),
-    references: found.flatMap(({ references }) => references),
-  };
+  const references = found.flatMap((it) => it.references);
+  const matched = found.reduce((sum, { count }) => sum + count, 0);
+  return { found, matched, references, affects: read.affected([references])[0] ?? null };
 }
 
 /** How many entries of each state a preview found. */
@@ -36,8 +39,22 @@ export const statesOf = ({ found }: BulkPreview): Record<string, number> =>
   Object.fromEntries(found.map(({ state, count }) => [state, count]));
 
 /**
+ * Each new reference can buy once more, so the operator repeats how many entries are ordered again.
+ * @param typed what they typed
+ * @throws OrderSyncError NOT_ALLOWED when it is not that number, or not any more
+ */
+export function requireCount({ references }: BulkPreview, typed: string): void {
+  if (typed === String(references.length)) return;
+  const message = `${references.length} entries would be ordered again, but "${typed.slice(0, 20)}" was typed`;
+  throw new OrderSyncError('NOT_ALLOWED', message, {
+    hint: 'nothing was done: look again, and repeat the number that is shown then',
+  });
+}
+
+/**
  * Performs a command for many entries, in steps. Each step is on disk before the next one begins:
- * when it is interrupted, what was done is done once, and the rest is as it was.
+ * when it is interrupted, what was done is done once, and the rest is as it was. Of
+ * what is ordered again, each entry is on disk before the next one.
  */
 export async function runBulk(
   request: Omit<BulkCommand, 'action' | 'references'>,

@@ -99,7 +99,7 @@ describe('deciding on an entry while no worker runs', () => {
     const outbox = await filled();
     const preview = await outbox.run('orders', 'retry', '--state', 'needs_review');
     expect(preview.stdout).toBe(
-      `1 entries fit (1 needs_review) and would be retried; do it with --yes\nThe first 1 of them:\n  ${inReview}\n`,
+      `1 entries fit (1 needs_review) and would be retried; do it with --yes\n1 order, 1 line of unknown cost, the oldest for 59 min 58 s\nThe first 1 of them:\n  ${inReview}\n`,
     );
     expect(await stateOf(outbox, inReview)).toBe('needs_review');
     const { stdout } = await outbox.run(
@@ -126,6 +126,32 @@ describe('deciding on an entry while no worker runs', () => {
     );
     expect((await outbox.run('orders', 'release', '--code', 'held', '--yes', ...why)).code).toBe(0);
     expect(await stateOf(outbox, pending)).toBe('pending');
+  });
+
+  it('orders again what the filter finds, for the number that it showed', async () => {
+    const outbox = await filled();
+    const order = ['orders', 'reorder', '--code', 'invalid_variant'];
+    const shown = await outbox.run(...order);
+    expect(shown.stdout).toMatch(
+      /^1 entries fit \(1 rejected\) and would be ordered again; do it with --confirm 1\n1 order, 1 line of unknown cost, the oldest for /,
+    );
+    expect(await outbox.run(...order, '--confirm', '2', ...why)).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('1 entries would be ordered again, but "2" was typed'),
+    });
+    expect((await outbox.run(...order, '--confirm', '1')).code).toBe(2);
+    expect((await outbox.run(...order, '--remap', ...why)).code).toBe(2);
+    const report: { changed: string[] } = JSON.parse(
+      (await outbox.run(...order, '--confirm', '1', '--json', ...why)).stdout,
+    );
+    expect(report).toEqual({
+      action: 'reorder',
+      matched: 1,
+      changed: [rejected],
+      refused: [],
+      left: 0,
+    });
+    expect((await outbox.run(...order)).stdout).toBe('no entries fit\n');
   });
 
   it('does nothing without --yes, and takes a reference or a filter, never both or neither', async () => {

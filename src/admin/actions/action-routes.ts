@@ -7,14 +7,14 @@ import {
   readTopups,
   type ResultOf,
   type BulkAction,
-  type BulkFilter,
 } from '../../core/operator/operator-command.ts';
+import { affectedText } from '../../core/operator/affected.ts';
 import { reloadedTexts, type ReloadReport } from '../../config/reload-plan.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { previewBulk, runBulk, type BulkPreview, statesOf } from '../bulk-run.ts';
+import { previewBulk, requireCount, runBulk, type BulkPreview, statesOf } from '../bulk-run.ts';
 import { statusOf } from '../control-routes.ts';
 import type { Html } from '../html/document.ts';
-import { actionForms, openForm } from '../pages/action-forms.ts';
+import { actionForms, countInput, openForm } from '../pages/action-forms.ts';
 import type { ShowPage } from '../pages/layout.ts';
 import type { FormContext, PageSources } from '../pages/page-sources.ts';
 import { ownPath } from '../sign-in/guard-pages.ts';
@@ -156,7 +156,7 @@ async function shownAtOnce(
   { sources, perform: send }: ActionOptions,
   form: FormContext,
 ) {
-  const { read } = sources;
+  const { read, clock } = sources;
   if (request.kind === 'command') {
     const { command } = request;
     if (command.action !== 'reveal' && command.action !== 'read_catalogue') return null;
@@ -175,7 +175,7 @@ async function shownAtOnce(
   if (request.isConfirmed) return null;
   const main =
     request.kind === 'bulk'
-      ? bulkPreview(request.order, request.which, previewBulk(read, request), form)
+      ? bulkPreview(request, previewBulk(read, request), form, clock.wallMs())
       : acknowledgePreview(request.which, read, form);
   return { title: 'Before it is done', main };
 }
@@ -207,7 +207,9 @@ async function perform(
   const who = { actor: request.actor, reason: fields.get('reason') ?? '' };
   if (request.kind === 'bulk') {
     const { order, which } = request;
-    const { matched, references } = previewBulk(sources.read, request);
+    const preview = previewBulk(sources.read, request);
+    const { matched, references } = preview;
+    if (order === 'reorder') requireCount(preview, request.count);
     return bulkReport(order, matched, await runBulk({ order, which, ...who }, references, send));
   }
   let count = 0;
@@ -251,24 +253,32 @@ ${entry === undefined ? null : html`<h2>What can be done instead</h2><p>${code(e
  */
 const shown = 20;
 const mostCounted = 10_000;
-const titles = { retry: 'Retry', hold: 'Hold', release: 'Release', cancel: 'Cancel' } as const;
+const titles = {
+  retry: 'Retry',
+  hold: 'Hold',
+  release: 'Release',
+  cancel: 'Cancel',
+  reorder: 'Order again',
+} as const;
 
 function bulkPreview(
-  order: BulkAction,
-  which: BulkFilter,
+  { order, which }: Extract<FormRequest, { kind: 'bulk' }>,
   preview: BulkPreview,
   context: FormContext,
+  nowMs: number,
 ): Html {
-  const { matched, references } = preview;
+  const { matched, references, affects } = preview;
   if (matched === 0) return html`<p>No entry fits any more.</p>`;
   const { state = '', source = '', code = '', product = '', orders = [], untilMs } = which;
   const filter = { state, source, code, product, orders: orders.join(',') };
   const form = {
-    title: `${titles[order]} ${Math.min(matched, mostInRun)} entries`,
+    title: `${titles[order]}: ${references.length} entries`,
     what: 'Each of them is judged again when it is its turn, and has its own row in the audit log.',
+    inputs: order === 'reorder' ? countInput(references.length) : undefined,
     fields: { action: 'bulk', order, ...filter, seen_ms: String(untilMs), confirmed: 'yes' },
   };
   return html`<p>${matched} entries fit: ${countsText(statesOf(preview))}.</p>
+<p><strong>${affectedText(affects, nowMs)}</strong></p>
 ${matched > mostInRun ? html`<p class="warning">One run takes ${mostInRun} of them. Repeat it for the others.</p>` : null}
 <details><summary>The first of them</summary><ul>${references.slice(0, shown).map((reference) => html`<li class="code">${reference}</li>`)}</ul></details>
 ${openForm(form, context)}`;

@@ -17,7 +17,13 @@ export type FormFields = ReadonlyMap<string, string>;
 export type FormRequest =
   | { readonly kind: 'command'; readonly command: OperatorCommand }
   /** Many entries: first a preview, then with `isConfirmed` the run. */
-  | ({ readonly kind: 'bulk'; readonly order: BulkAction; readonly which: BulkFilter } & ForMany)
+  | ({
+      readonly kind: 'bulk';
+      readonly order: BulkAction;
+      readonly which: BulkFilter;
+      /** The number that was typed. */
+      readonly count: string;
+    } & ForMany)
   | ({ readonly kind: 'acknowledge'; readonly which: AcknowledgeFilter } & ForMany);
 
 interface ForMany {
@@ -98,6 +104,7 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
       kind: 'bulk',
       order,
       which: { state, source, code, product, orders, untilMs: seenMs },
+      count: fields.get('count') ?? '',
       actor,
       isConfirmed,
     };

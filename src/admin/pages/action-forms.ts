@@ -5,7 +5,12 @@ import type { Html } from '../html/document.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
 import type { Attention, AttentionGroup } from '../../store/read/attention.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
-import { bulkActions, resolutions, statesFor } from '../../core/operator/operator-command.ts';
+import {
+  type BulkAction,
+  bulkActions,
+  resolutions,
+  statesFor,
+} from '../../core/operator/operator-command.ts';
 
 interface OfferedAction {
   /** The text of the link that opens the form, and of its button. */
@@ -48,9 +53,22 @@ function textInput(name: string, label: string, value?: string): Html {
   return html`<label>${label}<br><input name="${name}" value="${value ?? ''}" maxlength="400" autocomplete="off"${value === undefined ? null : html` required`}></label>`;
 }
 
+/** Each new reference can buy once more. */
+export const countInput = (count: number): Html =>
+  textInput(
+    'count',
+    `The refusals are confirmed: nothing was bought under the old references. Each new one can buy, and costs. Type ${count} to confirm`,
+    '',
+  );
+
 function choiceInput(name: string, label: string, choices: readonly string[]): Html {
-  return html`<label>${label}<br><select name="${name}">${choices.map((value) => html`<option value="${value}">${value === 'retry' ? 'retry now' : value}</option>`)}</select></label>`;
+  return html`<label>${label}<br><select name="${name}">${choices.map((value) => html`<option value="${value}">${choiceTexts.get(value) ?? value}</option>`)}</select></label>`;
 }
+
+const choiceTexts = new Map([
+  ['retry', 'retry now'],
+  ['reorder', 'order again'],
+]);
 
 /** The form of an action that `allowedActions` allows for an entry now. */
 function offerOf(action: EntryActionName, { reference, state, heldFrom }: EntryDetail) {
@@ -163,20 +181,29 @@ function attentionListActions(filter: URLSearchParams): readonly OfferedAction[]
   return [preview('Acknowledge all of them', what, { action: 'acknowledge', ...fields })];
 }
 
-/** One decision for all rows with the same cause. */
+/** What is decided about all rows of a kind. */
+const bulkOf = new Map<string, { readonly action: BulkAction; readonly title: string }>([
+  ['needs_review', { action: 'retry', title: 'Retry' }],
+  ['held', { action: 'release', title: 'Release' }],
+  ['rejected', { action: 'reorder', title: 'Order again' }],
+  ['expired', { action: 'reorder', title: 'Order again' }],
+]);
+
+/** The decisions for all rows with the same cause. */
 function groupActions(group: AttentionGroup, source = ''): readonly OfferedAction[] {
   const { kind, code, count, canAcknowledge } = group;
   if (count === 1) return attentionActions(group);
   const subject = group.subject ?? '';
   const what = 'Shows first what it would concern.';
-  if (canAcknowledge) {
-    const fields = { action: 'acknowledge', kind, code, subject, source };
-    return [preview(`Acknowledge all ${count}`, what, fields)];
-  }
-  const order = kind === 'needs_review' ? 'retry' : kind === 'held' ? 'release' : null;
-  if (order === null) return [];
-  const fields = { action: 'bulk', order, state: kind, code, product: subject, source };
-  return [preview(`${order === 'retry' ? 'Retry' : 'Release'} all ${count}`, what, fields)];
+  const order = bulkOf.get(kind);
+  const fields = { action: 'bulk', state: kind, code, product: subject, source };
+  const acknowledged = { action: 'acknowledge', kind, code, subject, source };
+  return [
+    ...(order === undefined
+      ? []
+      : [preview(`${order.title} all ${count}`, what, { ...fields, order: order.action })]),
+    ...(canAcknowledge ? [preview(`Acknowledge all ${count}`, what, acknowledged)] : []),
+  ];
 }
 
 function pauseAction(scopes: readonly string[]): OfferedAction {

@@ -11,6 +11,7 @@ import {
   statesFor,
   type StoreCommand,
 } from '../../core/operator/operator-command.ts';
+import { affectedText } from '../../core/operator/affected.ts';
 import { readEnteredUnits } from '../../core/operator/units-by-operator.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
 import { countsText } from '../../core/counts.ts';
@@ -26,7 +27,13 @@ import type { CliContext } from '../context.ts';
 import { readInput } from '../input.ts';
 import { plainLines, sayWhatTakesLong, writeAnswer, writeNotes } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
-import { type BulkPreview, previewBulk, runBulk, statesOf } from '../../admin/bulk-run.ts';
+import {
+  type BulkPreview,
+  previewBulk,
+  requireCount,
+  runBulk,
+  statesOf,
+} from '../../admin/bulk-run.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { BulkResult } from '../../store/operator/entry-command.ts';
 import { exitCodes } from '../errors.ts';
@@ -36,6 +43,7 @@ interface DecisionOptions extends ConfigOptions {
   readonly reason: string;
 }
 
+const reasonText = 'why, for the audit log; at least 3 characters (required to act)';
 const descriptions = {
   hold: 'hold an entry until it is released',
   release: 'release a held entry to the state that it had',
@@ -49,19 +57,21 @@ const descriptions = {
  */
 export function addOrderDecisions(orders: Command, context: CliContext): void {
   for (const action of bulkActions) {
+    if (action === 'reorder') continue;
     const command = orders
       .command(action)
       .description(descriptions[action])
       .argument('[reference]', 'the reference of the entry (required, or a filter)')
-      .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to act)');
-    addAnswerOptions(addBulkOptions(command, action)).action(
-      async (reference: string | undefined, options: BulkOptions) => {
+      .option('--reason <text>', reasonText);
+    addAnswerOptions(addFilter(command, action))
+      .option('--dry-run', 'without a reference: only show how many there are')
+      .option('--yes', 'without a reference: do it, after it showed how many there are')
+      .action(async (reference: string | undefined, options: BulkOptions) => {
         if (isBulk(reference, options) || reference === undefined)
           return await actOnMany(action, options, context);
         const reason = reasonOf(options, true);
         await decide({ action, reference, ...audited({ reason }) }, options, context);
-      },
-    );
+      });
   }
   addResolve(orders, context);
   addReorder(orders, context);
@@ -158,26 +168,34 @@ function addReorder(orders: Command, context: CliContext): void {
   const command = orders
     .command('reorder')
     .description('order again, under a new reference, what was certainly not bought')
-    .argument('<reference>', 'the reference of the entry')
+    .argument('[reference]', 'the reference of the entry (required, or a filter)')
+    .option('--reason <text>', reasonText)
     .option(
-      '--confirm <reference>',
-      'the old reference once more, because the new one can buy again',
+      '--confirm <text>',
+      'the old reference once more, or with a filter how many it finds, because the new ones can buy again',
       '',
     )
     .option(
       '--remap',
       'order what the SKU map says now; without --confirm, show the old and the new request',
     );
-  addReason(command).action(
-    async (reference: string, options: DecisionOptions & { confirm: string; remap?: boolean }) => {
+  addAnswerOptions(addFilter(command, 'reorder')).action(
+    async (reference: string | undefined, options: ReorderOptions) => {
+      if (isBulk(reference, options) || reference === undefined) {
+        if (options.remap !== true) return await actOnMany('reorder', options, context);
+        throw new OrderSyncError('USAGE', '--remap orders one line', {
+          hint: 'name it by its reference',
+        });
+      }
+      const reason = reasonOf(options, true);
       if (options.remap === true) {
         // It reads SKU maps: the other commands for orders need none.
         const { remap } = await import('./orders-remap.ts');
-        return await remap(reference, options, context);
+        return await remap(reference, { ...options, reason }, context);
       }
       const { confirm } = options;
       return await decide(
-        { action: 'reorder', reference, confirm, ...audited(options) },
+        { action: 'reorder', reference, confirm, ...audited({ reason }) },
         options,
         context,
       );
@@ -217,7 +235,14 @@ interface BulkOptions extends ConfigOptions {
   readonly product?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
+  /** How many entries are ordered again. */
+  readonly confirm?: string;
   readonly reason?: string;
+}
+
+interface ReorderOptions extends BulkOptions {
+  readonly confirm: string;
+  readonly remap?: boolean;
 }
 
 const shown = 10;
@@ -226,9 +251,10 @@ const participles = {
   hold: 'held',
   release: 'released',
   cancel: 'cancelled',
+  reorder: 'ordered again',
 } as const;
 
-function addBulkOptions(command: Command, action: BulkAction): Command {
+function addFilter(command: Command, action: BulkAction): Command {
   return command
     .addOption(
       new Option('--state <state>', 'instead of a reference: entries in this state').choices(
@@ -237,9 +263,7 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
     )
     .option('--source <source>', 'instead of a reference: entries of this shop')
     .option('--code <code>', 'instead of a reference: entries with this code')
-    .option('--product <id>', 'instead of a reference: entries of this variant or plan')
-    .option('--dry-run', 'without a reference: only show how many there are')
-    .option('--yes', 'without a reference: do it, after it showed how many there are');
+    .option('--product <id>', 'instead of a reference: entries of this variant or plan');
 }
 
 /** @throws OrderSyncError USAGE when a reference and a filter are given, or neither */
@@ -256,11 +280,15 @@ function isBulk(
   });
 }
 
+const isConfirmed = ({ dryRun, yes, confirm = '' }: BulkOptions): boolean =>
+  (yes === true && dryRun !== true) || confirm !== '';
+
 /** The reason of a command; a preview needs none. */
-function reasonOf({ reason, dryRun, yes }: BulkOptions, isOne: boolean): string {
-  if (reason === undefined && (isOne || (yes === true && dryRun !== true))) {
+function reasonOf(options: BulkOptions, isOne: boolean): string {
+  const { reason } = options;
+  if (reason === undefined && (isOne || isConfirmed(options))) {
     throw new OrderSyncError('USAGE', 'Say why, for the audit log: --reason "…"', {
-      hint: isOne ? 'at least 3 characters' : 'or look first, without --yes',
+      hint: isOne ? 'at least 3 characters' : 'or look first, without --yes or --confirm',
     });
   }
   return reason ?? '';
@@ -283,8 +311,8 @@ async function actOnMany(
       });
     return previewBulk(reader, { order, which });
   });
-  if (options.yes !== true || options.dryRun === true)
-    return showPreview(order, preview, options, context);
+  if (!isConfirmed(options)) return showPreview(order, preview, options, context);
+  if (order === 'reorder') requireCount(preview, options.confirm ?? '');
   const { config } = await configFrom(options);
   const { references } = preview;
   sayWhatTakesLong(context, options, `${references.length} entries`);
@@ -302,13 +330,14 @@ function showPreview(
   options: BulkOptions,
   context: CliContext,
 ): void {
-  const { matched, references } = preview;
+  const { matched, references, affects } = preview;
   const states = statesOf(preview);
   const first = references.slice(0, shown);
   const lines = [
     matched === 0
       ? 'no entries fit'
-      : `${matched} entries fit (${countsText(states)}) and would be ${participles[order]}; do it with --yes`,
+      : `${matched} entries fit (${countsText(states)}) and would be ${participles[order]}; do it with ${order === 'reorder' ? `--confirm ${references.length}` : '--yes'}`,
+    ...(matched === 0 ? [] : [affectedText(affects, context.clock.wallMs())]),
     ...(matched > mostInRun
       ? [`one run takes ${mostInRun} of them: repeat it for the others`]
       : []),
@@ -316,7 +345,12 @@ function showPreview(
       ? []
       : [`The first ${first.length} of them:`, ...first.map((reference) => `  ${reference}`)]),
   ];
-  writeAnswer(context, options, { action: order, matched, states, first }, plainLines(lines));
+  writeAnswer(
+    context,
+    options,
+    { action: order, matched, states, affects, first },
+    plainLines(lines),
+  );
 }
 
 function showResult(

@@ -17,11 +17,11 @@ export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
 
 /**
- * The actions that are allowed for many entries at once. Each of them keeps its reference, so none
- * can buy twice, and each can be undone. Not among them: `reorder`, which gets a new reference that
- * can buy once more, and `resolve`, which needs what an operator found about that one entry.
+ * The actions that are allowed for many entries at once. All but `reorder` keep the reference, so
+ * none of them can buy twice. `reorder` can buy once more what an operator counted before. Not among
+ * them: `resolve`, which needs what an operator found about that one entry.
  */
-export const bulkActions = ['retry', 'hold', 'release', 'cancel'] as const;
+export const bulkActions = ['retry', 'hold', 'release', 'cancel', 'reorder'] as const;
 export type BulkAction = (typeof bulkActions)[number];
 
 /**
@@ -58,10 +58,13 @@ export type BulkFilter = z.infer<typeof bulkFilterSchema>;
  */
 export function statesFor(action: BulkAction): readonly EntryState[] {
   const clean = { mayBeBought: false, replaced: false, hasOtherId: false, unitsMissing: 0 };
-  return entryStates.filter((state) =>
-    allowedActions({ ...clean, state, heldFrom: state === 'held' ? 'pending' : null }).includes(
-      action,
-    ),
+  return entryStates.filter(
+    (state) =>
+      // A cancelled entry was ended on purpose: it is ordered again one by one.
+      (action !== 'reorder' || state !== 'cancelled') &&
+      allowedActions({ ...clean, state, heldFrom: state === 'held' ? 'pending' : null }).includes(
+        action,
+      ),
   );
 }
 

@@ -155,7 +155,9 @@ export function actInBulk(
   for (const reference of references) {
     try {
       if (!fitting.has(reference)) throw notFitting(outbox.database, reference);
-      actOnEntry(outbox, { ...command, reference, order: { action: order }, inBulk: which });
+      const one: EntryAction =
+        order === 'reorder' ? { action: order, confirm: reference } : { action: order };
+      actOnEntry(outbox, { ...command, reference, order: one, inBulk: which });
       changed.push(reference);
     } catch (error) {
       if (!hasCode(error, 'NOT_ALLOWED')) throw error;

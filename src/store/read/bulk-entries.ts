@@ -19,9 +19,21 @@ const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly Ent
     .filter((it) => state === undefined || it === state)
     .filter((it) => it !== 'pending' || code === undefined);
 
+/**
+ * Paid lines that nobody has decided about: those of the attention list. Many are ordered again of
+ * these alone.
+ */
+const unbought = `(e.state = 'rejected' OR e.state = 'expired') AND e.replaced = 0 AND e.taken_back = 0
+  AND e.acknowledged_at_ms IS NULL AND e.error_code IS NOT 'rejected_by_person'`;
+
 /** The state stands in the text: then SQLite uses the index of that state. */
-function whereIn(state: EntryState, { source, code, product, orders }: BulkFilter): string {
+function whereIn(
+  action: BulkAction,
+  state: EntryState,
+  { source, code, product, orders }: BulkFilter,
+): string {
   return whereOf([
+    action === 'reorder' && unbought,
     (state === 'needs_review' || state === 'held') && "e.state IN ('needs_review', 'held')",
     `e.state = '${state}' AND e.updated_at_ms <= :untilMs`,
     // A lane begins with the source of its entries.
@@ -53,7 +65,7 @@ export function findForBulk(
 ) {
   let left = limit;
   return statesOf(action, filter).flatMap((state) => {
-    const where = whereIn(state, filter);
+    const where = whereIn(action, state, filter);
     const counted = `SELECT count(*) FROM (SELECT 1 FROM entries e ${where} LIMIT ${mostFound})`;
     const count = database.prepare<[object], number>(counted).pluck().get(valuesOf(filter)) ?? 0;
     if (count === 0) return [];
@@ -76,7 +88,7 @@ export function stillFitting(
   const fitting = statesOf(action, filter).flatMap((state) =>
     database
       .prepare<[typeof values], string>(
-        `SELECT e.reference FROM entries e ${whereIn(state, filter)} AND ${named}`,
+        `SELECT e.reference FROM entries e ${whereIn(action, state, filter)} AND ${named}`,
       )
       .pluck()
       .all(values),

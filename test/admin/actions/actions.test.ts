@@ -404,6 +404,34 @@ describe('an action for many', () => {
     expect(decisions(box, 'acknowledge')).toHaveLength(2);
   });
 
+  it('orders refused lines again for the number that was shown, and for no other', async () => {
+    const box = await openOutbox(3);
+    const rejected = { ...outOfStock, state: 'rejected' } as const;
+    for (let times = 0; times < 3; times += 1)
+      await stepsOf(box.store).closeAttempt(close(await box.opened(), rejected));
+    const browser = await signedIn(box);
+    const preview = await browser.post(await browser.formNamed('/attention', 'Order again all 3'));
+    expect(preview.text).toContain('3 entries fit: 3 rejected');
+    expect(preview.text).toContain('3 orders, 3 lines of unknown cost, the oldest for');
+    expect(preview.text).toContain('Type 3 to confirm');
+    const form = { ...formsOf(preview.text)[0]?.fields, reason };
+    for (const count of ['', '2'])
+      expect((await browser.post({ ...form, count })).text).toContain('3 entries would be ordered');
+    expect(statesOf(box)).toEqual(['rejected', 'rejected', 'rejected']);
+    const done = await browser.post({ ...form, count: '3' });
+    expect((await browser.get(done.headers['location'] ?? '')).text).toContain(
+      'Order again: 3 of 3 entries are done',
+    );
+    await browser.post({ ...form, count: '3' });
+    expect(statesOf(box).toSorted()).toEqual([
+      ...['pending', 'pending', 'pending'],
+      ...['rejected', 'rejected', 'rejected'],
+    ]);
+    expect(decisions(box, 'reorder')).toHaveLength(3);
+    // One of them was ordered again since: the number is not that of the preview any more.
+    expect((await browser.post({ ...form, form: 'A'.repeat(16), count: '3' })).status).toBe(409);
+  });
+
   it('is offered only where a command can say what the list shows', async () => {
     const browser = await signedIn(await openOutbox());
     const titles = async (path: string) => (await browser.formsAt(path)).map(({ title }) => title);

@@ -8,9 +8,20 @@ import {
   type BulkFilter,
 } from '../../../src/core/operator/operator-command.ts';
 import { allowedActions } from '../../../src/core/entry/states.ts';
-import { previewBulk, runBulk } from '../../../src/admin/bulk-run.ts';
+import SqliteDatabase from 'better-sqlite3';
+import { performCommand } from '../../../src/admin/perform-command.ts';
+import type { Settlement } from '../../../src/buying/decision/settlement.ts';
+import { previewBulk, requireCount, runBulk } from '../../../src/admin/bulk-run.ts';
 import type { BulkResult } from '../../../src/store/operator/entry-command.ts';
-import { close, emptyBalance, line, Outbox } from '../../support/outbox.ts';
+import {
+  close,
+  closeConfirmed,
+  emptyBalance,
+  line,
+  nothing,
+  Outbox,
+} from '../../support/outbox.ts';
+import { wrappedStore } from '../../support/wrapped-store.ts';
 import {
   act,
   names,
@@ -60,9 +71,12 @@ async function openOutbox(): Promise<Outbox> {
 
 describe('a command for many entries', () => {
   it.each(
-    names.flatMap((situation) =>
-      bulkActions.map((action): [BulkAction, Situation] => [action, situation]),
-    ),
+    names
+      .flatMap((situation) =>
+        bulkActions.map((action): [BulkAction, Situation] => [action, situation]),
+      )
+      // Many that were ended on purpose are not ordered again.
+      .filter(([action, situation]) => action !== 'reorder' || situation !== 'cancelled'),
   )(
     'does by %s to an entry that is %s what the command for one entry does',
     async (action, situation) => {
@@ -94,6 +108,7 @@ describe('a command for many entries', () => {
       ['hold', ['pending', 'waiting', 'unknown', 'placed']],
       ['release', ['held']],
       ['cancel', ['pending', 'waiting', 'held']],
+      ['reorder', ['rejected', 'expired']],
     ]);
     const unknown = {
       mayBeBought: true,
@@ -209,6 +224,15 @@ describe('a command for many entries', () => {
     expect(states(box)).toEqual({ pending: 5, cancelled: mostInRun });
   });
 
+  it('shows the orders and the money that it concerns', async () => {
+    const box = await openOutbox();
+    await box.accept([line({ orderId: '1' }), line({ orderId: '1', lineId: '2' })]);
+    expect(previewBulk(box.store.read, { order: 'hold', which: all }).affects).toMatchObject({
+      orders: 1,
+      lines_without_amount: 2,
+    });
+  });
+
   it('needs a reason', async () => {
     const box = await openOutbox();
     await box.accept([line()]);
@@ -224,5 +248,104 @@ describe('a command for many entries', () => {
       code: 'INVALID_INPUT',
     });
     expect(states(box)).toEqual({ pending: 1 });
+  });
+});
+
+const refusal: Settlement = {
+  ...nothing,
+  state: 'rejected',
+  nextStep: 'send',
+  outcomeUnknown: false,
+  inFlightWindowEndMs: null,
+  row: 'order_refused',
+  error: { code: 'order_refused', message: 'Not today.', buffered: false },
+};
+
+/** An outbox in which the API refused so many lines. */
+async function withRefused(count: number): Promise<Outbox> {
+  const box = await openOutbox();
+  await box.accept(Array.from({ length: count }, (_, order) => line({ orderId: String(order) })));
+  for (let left = count; left > 0; left -= 1)
+    await closeConfirmed(box, await box.opened(), refusal);
+  return box;
+}
+
+describe('many lines that are ordered again', () => {
+  it('have the reference that each would have alone, once, and one audit entry each', async () => {
+    const [one, many] = [await withRefused(1), await withRefused(3)];
+    const alone = await act(one, { action: 'reorder', confirm: referenceOf(one) });
+    const result = await run(many, 'reorder', { ...all, code: 'order_refused' });
+    expect(result).toMatchObject({ changed: { length: 3 }, refused: [] });
+    const references = rows(many, "SELECT reference FROM entries WHERE state = 'pending'");
+    expect(references).toContainEqual({ reference: alone.newReference });
+    expect(await run(many, 'reorder', all, result.changed)).toMatchObject({
+      changed: [],
+      refused: { length: 3 },
+    });
+    expect(states(many)).toEqual({ pending: 3, rejected: 3 });
+    const log = many.store.read.auditLog({ action: 'reorder' }, { limit: 10 }).rows;
+    expect(log).toHaveLength(3);
+    expect(log[0]).toMatchObject({ ...who, detail: { in_bulk: { code: 'order_refused' } } });
+  });
+
+  it('are those of the attention list alone', async () => {
+    const box = await withRefused(6);
+    const [first = '', acknowledged = '', takenBack = '', again = ''] = previewBulk(
+      box.store.read,
+      { order: 'reorder', which: all },
+    ).references;
+    await box.store.operator.acknowledge({ ...who, nowMs, which: { ids: [acknowledged] } });
+    const writer = new SqliteDatabase(box.path);
+    writer.prepare('UPDATE entries SET taken_back = 1 WHERE reference = ?').run(takenBack);
+    // Found by an operator to be unbought; and in review.
+    const byOperator = "UPDATE entries SET error_code = 'rejected_by_person' WHERE reference = ?";
+    writer.prepare(byOperator).run(first);
+    writer.close();
+    await act(box, { action: 'reorder', confirm: again }, { reference: again });
+    await box.accept([line({ orderId: 'review' }), line({ orderId: 'cancelled' })]);
+    const review = { ...nothing, state: 'needs_review', reviewReason: 'why' } as const;
+    await stepsOf(box.store).closeAttempt(close(await box.opened({ nowMs }), review, { nowMs }));
+    const preview = previewBulk(box.store.read, { order: 'reorder', which: all });
+    expect(preview.matched).toBe(box.store.read.attentionCounts().rejected);
+    expect(preview.matched).toBe(2);
+    const others = box
+      .rows<{ reference: string }>('SELECT reference FROM entries')
+      .map(({ reference }) => reference);
+    expect((await run(box, 'reorder', all, others)).changed.toSorted()).toEqual(
+      preview.references.toSorted(),
+    );
+  });
+
+  it('are only ordered for the number that was shown', async () => {
+    const box = await withRefused(2);
+    const preview = previewBulk(box.store.read, { order: 'reorder', which: all });
+    expect(() => requireCount(preview, '2')).not.toThrow();
+    for (const typed of ['', '3', '02', 'yes'])
+      expect(() => requireCount(preview, typed)).toThrow(/2 entries would be ordered again/);
+  });
+
+  it('are each on disk before the next one, whatever ends the run', async () => {
+    const box = await withRefused(20);
+    const { references } = previewBulk(box.store.read, { order: 'reorder', which: all });
+    let left = 7;
+    // The process ends after so many commits.
+    const dying = wrappedStore(box.store, (name, step) => (...values) => {
+      if (name === 'operator.actInBulk' && left === 0) throw new Error('killed');
+      if (name === 'operator.actInBulk') left -= 1;
+      return step(...values);
+    });
+    const settings = { keyNames: [], referenceExpiryMs, lookupFamilies: [] };
+    const clock = { wallMs: () => nowMs, steadyMs: () => nowMs, sleep: async () => undefined };
+    const order = (store = box.store) =>
+      runBulk({ order: 'reorder', which: all, ...who }, references, (command) =>
+        performCommand(store, command, settings, clock),
+      );
+    await expect(order(dying)).rejects.toThrow('killed');
+    await box.reopen();
+    expect(states(box)).toEqual({ pending: 7, rejected: 20 });
+    expect(await order()).toMatchObject({ changed: { length: 13 }, refused: { length: 7 } });
+    expect(states(box)).toEqual({ pending: 20, rejected: 20 });
+    const lines = "SELECT line_id FROM entries WHERE state = 'pending' GROUP BY line_id";
+    expect(rows(box, lines)).toHaveLength(20);
   });
 });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type BulkAction,
   type BulkFilter,
@@ -18,10 +19,8 @@ export interface BulkPreview {
   readonly found: readonly FoundEntries[];
   /** How many entries fit, at most as many as are counted of each state. */
   readonly matched: number;
-  /** Those of one run. */
   readonly references: readonly string[];
-  /** Their orders and money. */
-  readonly affects: Affected | null;
+  readonly affects: Affected;
 }
 
 export function previewBulk(
@@ -31,7 +30,7 @@ export function previewBulk(
   const found = read.findForBulk(order, which, mostInRun);
   const references = found.flatMap((it) => it.references);
   const matched = found.reduce((sum, { count }) => sum + count, 0);
-  return { found, matched, references, affects: read.affected([references])[0] ?? null };
+  return { found, matched, references, affects: read.affected(references) };
 }
 
 /** How many entries of each state a preview found. */
@@ -39,22 +38,21 @@ export const statesOf = ({ found }: BulkPreview): Record<string, number> =>
   Object.fromEntries(found.map(({ state, count }) => [state, count]));
 
 /**
- * Each new reference can buy once more, so the operator repeats how many entries are ordered again.
- * @param typed what they typed
- * @throws OrderSyncError NOT_ALLOWED when it is not that number, or not any more
+ * Each new reference can buy once more, so the operator repeats how many entries there are.
+ * @throws OrderSyncError NOT_ALLOWED when there are not as many, or not any more
  */
 export function requireCount({ references }: BulkPreview, typed: string): void {
   if (typed === String(references.length)) return;
   const message = `${references.length} entries would be ordered again, but "${typed.slice(0, 20)}" was typed`;
   throw new OrderSyncError('NOT_ALLOWED', message, {
-    hint: 'nothing was done: look again, and repeat the number that is shown then',
+    hint: 'nothing was done: look again, and type that number',
   });
 }
 
 /**
  * Performs a command for many entries, in steps. Each step is on disk before the next one begins:
- * when it is interrupted, what was done is done once, and the rest is as it was. Of
- * what is ordered again, each entry is on disk before the next one.
+ * when it is interrupted, what was done is done once, and the rest is as it was. What
+ * is ordered again is a step of its own: each is a purchase.
  */
 export async function runBulk(
   request: Omit<BulkCommand, 'action' | 'references'>,
@@ -63,8 +61,11 @@ export async function runBulk(
 ): Promise<BulkResult> {
   const changed: string[] = [];
   const refused: BulkResult['refused'][number][] = [];
-  for (let start = 0; start < references.length; start += mostInStep) {
-    const step = references.slice(start, start + mostInStep);
+  const size = request.order === 'reorder' ? 1 : mostInStep;
+  for (let start = 0; start < references.length; start += size) {
+    const step = references.slice(start, start + size);
+    // The worker goes on in between.
+    await nextTurn();
     const result = await perform({ action: 'bulk', ...request, references: step });
     if (result.kind !== 'bulk') continue;
     changed.push(...result.changed);

@@ -1,7 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import type { Family } from '../core/order/purchase.ts';
-import type { CommandResult, ResultOf, StoreCommand } from '../core/operator/operator-command.ts';
+import type { CommandResult, StoreCommand } from '../core/operator/operator-command.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { readScope } from '../core/order/scope.ts';
 import type { Store } from '../store/store.ts';
@@ -64,7 +63,7 @@ export async function performCommand(
     case 'give':
       return { kind: 'entry', ...(await store.operator.givePieces({ ...command, nowMs })) };
     case 'bulk':
-      return { kind: 'bulk', ...(await actInBulk(store, { ...command, ...policy })) };
+      return { kind: 'bulk', ...(await store.operator.actInBulk({ ...command, ...policy })) };
     case 'acknowledge':
       return { kind: 'acknowledged', ...(await store.operator.acknowledge({ ...command, nowMs })) };
     case 'pause':
@@ -90,24 +89,6 @@ export async function performCommand(
       return { kind: 'submitted', lines: await store.intake.acceptBatch(batch) };
     }
   }
-}
-
-/** Each entry that is ordered again is a purchase: it has a transaction of its own. */
-async function actInBulk(
-  { operator }: Pick<Store, 'operator'>,
-  command: Parameters<Store['operator']['actInBulk']>[0],
-): Promise<ResultOf<'bulk'>> {
-  if (command.order !== 'reorder') return await operator.actInBulk(command);
-  const changed: string[] = [];
-  const refused: ResultOf<'bulk'>['refused'][number][] = [];
-  for (const reference of command.references) {
-    const step = await operator.actInBulk({ ...command, references: [reference] });
-    changed.push(...step.changed);
-    refused.push(...step.refused);
-    // Between two commits the worker goes on.
-    await nextTurn();
-  }
-  return { changed, refused };
 }
 
 /** The parts of a running worker that a command may concern. */

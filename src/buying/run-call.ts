@@ -268,9 +268,15 @@ export class Attempt {
       product !== null &&
       this.products.isDeniedAlone(product, outcome.row);
     const pause = isDeniedAlone ? null : pauseIfDenied(this.#deps, key, settlement.pause);
+    const { purpose, entry } = attempt;
+    // A refusal from before the last accepted order of the product says no more.
+    const isRefused =
+      purpose === 'lookup' &&
+      settlement.state === 'rejected' &&
+      !this.products.isAcceptedSince(product ?? '', entry.firstSentAtMs ?? 0);
     const call = endedCallOf(attempt, outcome, settlement, {
       isDeniedAlone,
-      confirmed: this.#confirmedBy(attempt, settlement),
+      confirmed: isRefused ? settlement.row : null,
       endedMs: clock.steadyMs(),
     });
     const closed = {
@@ -299,18 +305,9 @@ export class Attempt {
     // After the refresh: without the time of the next trial another one would begin at once.
     pauses.trialClosed(attempt.attemptId);
     this.#deps.onSettled?.();
-    const { purpose, entry } = attempt;
     const ended = { operation: entry.operation, purpose, outcome: outcome.row, code: outcome.code };
     this.#deps.onAttemptEnded?.({ ...ended, durationMs, state: recorded.state });
     this.#log(attempt, { ...end, settlement: recorded, names: line }, durationMs);
-  }
-
-  /** The refusal that a lookup has confirmed, unless an order of its product was accepted after it. */
-  #confirmedBy({ purpose, entry }: OpenAttempt, { state, row }: Settlement): OutcomeRow | null {
-    const { product } = scopesOf(entry);
-    if (purpose !== 'lookup' || state !== 'rejected' || product === null) return null;
-    const sentMs = entry.firstSentAtMs ?? Number.NEGATIVE_INFINITY;
-    return this.products.isAcceptedSince(product, sentMs) ? null : row;
   }
 
   /**
@@ -380,9 +377,6 @@ function atUnprovenPath(outcome: Outcome): Outcome {
 /** States in which the API has accepted an order. */
 const acceptedStates: ReadonlySet<EntryState> = new Set(['fulfilled', 'placed', 'refunded']);
 
-const refusalText = ({ row, error }: Settlement): string =>
-  `${error?.code ?? row}: ${error?.message ?? ''}`;
-
 /** The end of a call, as evidence about its scopes. */
 function endedCallOf(
   attempt: OpenAttempt,
@@ -403,7 +397,10 @@ function endedCallOf(
     scopes: scopesOf(entry),
     namesEsim: entry.iccid !== null,
     row: outcome.row,
-    message: known.confirmed === null ? outcome.message : refusalText(settlement),
+    message:
+      known.confirmed === null
+        ? outcome.message
+        : `${known.confirmed}: ${settlement.error?.message}`,
     isAnswered: outcome.http !== null,
     isAccepted: purpose === 'submit' ? outcome.row === 'accepted' : isFound,
     isUnread:

@@ -16,6 +16,9 @@ const pause = (scope: string, holdsUp: number): PauseEffect => ({
   probeAtMs: null,
   probes: 0,
   holdsUp,
+  affects: () => {
+    throw new Error('nobody asks for the money');
+  },
 });
 
 /** What `/healthz` answers, each time with the next of these lists of pauses. */

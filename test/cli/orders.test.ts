@@ -505,7 +505,6 @@ describe('order-sync queue status', () => {
         id: os-6kaxc2lkdkxasrz3ryxnk4zzla
       1 x invalid_field shop1/1001/3 (invalid_line), since 2026-11-21 11:00:00Z
         line 4 of the file, quantity: must be at least 1
-        affects: 1 order, the oldest for 1 h
         to do: correct the line and send it again, or end this row with \`orders ack\`
         id: line:1
       1 x invalid_variant nope shop1/1001/2 (rejected), since 2026-11-21 11:00:01Z
@@ -632,13 +631,7 @@ describe('order-sync queue status', () => {
             "subject": "es-7",
           },
           {
-            "affects": {
-              "amounts": [],
-              "lines_without_amount": 0,
-              "more": false,
-              "oldest_at": "2026-11-21T11:00:00.000Z",
-              "orders": 1,
-            },
+            "affects": null,
             "code": "invalid_field",
             "count": 1,
             "kind": "invalid_line",

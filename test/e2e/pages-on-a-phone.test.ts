@@ -82,8 +82,8 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
   }
 
   it.each([
-    [phone, 2000],
-    [laptop, 1400],
+    [phone, 2020],
+    [laptop, 1420],
   ])('show the overview in one glance at %o', async (viewport, most) => {
     const { heightOf, page, bytes } = await open(viewport, '/');
     const [height = 0] = await heightOf('body');

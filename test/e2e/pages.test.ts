@@ -268,6 +268,7 @@ describe.skipIf(browserPath === undefined)(
       await page.goto(`http://${where}/`);
       const paused = page.getByRole('row').filter({ hasText: 'api_unreachable' });
       await paused.getByRole('cell', { name: '5', exact: true }).waitFor();
+      expect(await paused.innerText()).toContain('5 orders, 5 lines of unknown cost, the oldest');
       expect(await page.getByText('Nothing new is bought: account is paused since').count()).toBe(
         1,
       );

@@ -21,7 +21,6 @@ export type FormRequest =
       readonly kind: 'bulk';
       readonly order: BulkAction;
       readonly which: BulkFilter;
-      /** The number that was typed. */
       readonly count: string;
     } & ForMany)
   | ({ readonly kind: 'acknowledge'; readonly which: AcknowledgeFilter } & ForMany);

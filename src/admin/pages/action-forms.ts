@@ -53,22 +53,16 @@ function textInput(name: string, label: string, value?: string): Html {
   return html`<label>${label}<br><input name="${name}" value="${value ?? ''}" maxlength="400" autocomplete="off"${value === undefined ? null : html` required`}></label>`;
 }
 
-/** Each new reference can buy once more. */
 export const countInput = (count: number): Html =>
   textInput(
     'count',
-    `The refusals are confirmed: nothing was bought under the old references. Each new one can buy, and costs. Type ${count} to confirm`,
+    `Nothing was bought under the old references; each new one can buy. Type ${count} to confirm`,
     '',
   );
 
 function choiceInput(name: string, label: string, choices: readonly string[]): Html {
-  return html`<label>${label}<br><select name="${name}">${choices.map((value) => html`<option value="${value}">${choiceTexts.get(value) ?? value}</option>`)}</select></label>`;
+  return html`<label>${label}<br><select name="${name}">${choices.map((value) => html`<option value="${value}">${value === 'retry' ? 'retry now' : value === 'reorder' ? 'order again' : value}</option>`)}</select></label>`;
 }
-
-const choiceTexts = new Map([
-  ['retry', 'retry now'],
-  ['reorder', 'order again'],
-]);
 
 /** The form of an action that `allowedActions` allows for an entry now. */
 function offerOf(action: EntryActionName, { reference, state, heldFrom }: EntryDetail) {
@@ -182,12 +176,12 @@ function attentionListActions(filter: URLSearchParams): readonly OfferedAction[]
 }
 
 /** What is decided about all rows of a kind. */
-const bulkOf = new Map<string, { readonly action: BulkAction; readonly title: string }>([
-  ['needs_review', { action: 'retry', title: 'Retry' }],
-  ['held', { action: 'release', title: 'Release' }],
-  ['rejected', { action: 'reorder', title: 'Order again' }],
-  ['expired', { action: 'reorder', title: 'Order again' }],
-]);
+const bulkOf: Readonly<Partial<Record<string, readonly [action: BulkAction, title: string]>>> = {
+  needs_review: ['retry', 'Retry'],
+  held: ['release', 'Release'],
+  rejected: ['reorder', 'Order again'],
+  expired: ['reorder', 'Order again'],
+};
 
 /** The decisions for all rows with the same cause. */
 function groupActions(group: AttentionGroup, source = ''): readonly OfferedAction[] {
@@ -195,13 +189,18 @@ function groupActions(group: AttentionGroup, source = ''): readonly OfferedActio
   if (count === 1) return attentionActions(group);
   const subject = group.subject ?? '';
   const what = 'Shows first what it would concern.';
-  const order = bulkOf.get(kind);
-  const fields = { action: 'bulk', state: kind, code, product: subject, source };
+  const [order, title] = bulkOf[kind] ?? [];
+  const fields = {
+    action: 'bulk',
+    order: order ?? '',
+    state: kind,
+    code,
+    product: subject,
+    source,
+  };
   const acknowledged = { action: 'acknowledge', kind, code, subject, source };
   return [
-    ...(order === undefined
-      ? []
-      : [preview(`${order.title} all ${count}`, what, { ...fields, order: order.action })]),
+    ...(order === undefined ? [] : [preview(`${title} all ${count}`, what, fields)]),
     ...(canAcknowledge ? [preview(`Acknowledge all ${count}`, what, acknowledged)] : []),
   ];
 }

@@ -86,7 +86,7 @@ export function attentionGroups(
         ? reviewPath(id)
         : `/attention${listOf({ kind, code, subject: subject ?? undefined, source })}`;
     return [
-      html`<a href="${path}">${count} × ${code}</a> ${subject ?? (count === 1 ? orderLink(group.source, group.orderId) : null)}${sources > 1 ? ` in ${sources} shops` : null}${kind === code ? null : html` <span class="faint">${kind}</span>`}<br><span class="faint">${affectedText(affects, nowMs)}</span>`,
+      html`<a href="${path}">${count} × ${code}</a> ${subject ?? (count === 1 ? orderLink(group.source, group.orderId) : null)}${sources > 1 ? ` in ${sources} shops` : null}${kind === code ? null : html` <span class="faint">${kind}</span>`} <span class="faint">${affectedText(affects, nowMs)}</span>`,
       timeText(group.since, nowMs),
       happened(group),
       html`${longText(adviceText(group, context), shownAdvice)}${actionForms.attentionGroup(group, source, context)}`,

@@ -20,18 +20,19 @@ export function pausedScopes(sources: PageSources, context: FormContext): Html |
   const pauses = read.pauses();
   if (pauses.length === 0) return null;
   const nowMs = clock.wallMs();
-  const affected = read.affectedByPauses();
   const shown = pauses.toSorted((a, b) => b.holdsUp - a.holdsUp).slice(0, shownPauses);
-  const rows = shown.map(({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs }) => [
-    scope,
-    longText(
-      `${[reason, message].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`,
-    ),
-    timeText(sinceMs, nowMs),
-    html`${scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp}<br><span class="faint">${affectedText(affected.get(scope) ?? null, nowMs)}</span>`,
-    probeAtMs === null ? 'only an operator resumes it' : timeText(probeAtMs, nowMs),
-    html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}`,
-  ]);
+  const rows = shown.map(
+    ({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs, affects }) => [
+      scope,
+      html`${longText(
+        `${[reason, message].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`,
+      )} <span class="faint">${affectedText(affects(), nowMs)}</span>`,
+      timeText(sinceMs, nowMs),
+      scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
+      probeAtMs === null ? 'only an operator resumes it' : timeText(probeAtMs, nowMs),
+      html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}`,
+    ],
+  );
   const header = ['Scope', 'Reason', 'Since', 'Held up', 'Next try', 'What to do'];
   const others = pauses.length - shown.length;
   const main = html`${table('Paused scopes', header, rows)}

@@ -34,7 +34,7 @@ const denials: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
  */
 export class Products implements ProductStates {
   readonly #latelyMs: number;
-  /** When an order of each was accepted last by this worker; the one that was bought last comes last. */
+  /** When each was accepted last; the one that was bought last comes last. */
   readonly #proven = new Map<string, number>();
   readonly #failing = new Set<string>();
   /** When an order of a product was denied last. */
@@ -59,7 +59,7 @@ export class Products implements ProductStates {
     return this.#proven.has(product);
   }
 
-  /** Whether an order of it was accepted after this time. A refusal from before says no more. */
+  /** Whether this worker has seen an order of it accepted after this time. */
   isAcceptedSince(product: string, steadyMs: number): boolean {
     return (this.#proven.get(product) ?? Number.NEGATIVE_INFINITY) > steadyMs;
   }

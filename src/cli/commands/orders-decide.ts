@@ -43,12 +43,12 @@ interface DecisionOptions extends ConfigOptions {
   readonly reason: string;
 }
 
-const reasonText = 'why, for the audit log; at least 3 characters (required to act)';
 const descriptions = {
   hold: 'hold an entry until it is released',
   release: 'release a held entry to the state that it had',
   cancel: 'cancel an entry for which nothing was charged',
   retry: 'retry an entry now, with the same reference',
+  reorder: 'order again, under a new reference, what was certainly not bought',
 } as const;
 
 /**
@@ -57,24 +57,28 @@ const descriptions = {
  */
 export function addOrderDecisions(orders: Command, context: CliContext): void {
   for (const action of bulkActions) {
-    if (action === 'reorder') continue;
     const command = orders
       .command(action)
       .description(descriptions[action])
       .argument('[reference]', 'the reference of the entry (required, or a filter)')
-      .option('--reason <text>', reasonText);
-    addAnswerOptions(addFilter(command, action))
-      .option('--dry-run', 'without a reference: only show how many there are')
-      .option('--yes', 'without a reference: do it, after it showed how many there are')
-      .action(async (reference: string | undefined, options: BulkOptions) => {
+      .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to act)');
+    addAnswerOptions(addBulkOptions(command, action)).action(
+      async (reference: string | undefined, options: BulkOptions) => {
         if (isBulk(reference, options) || reference === undefined)
           return await actOnMany(action, options, context);
-        const reason = reasonOf(options, true);
-        await decide({ action, reference, ...audited({ reason }) }, options, context);
-      });
+        const who = { actor: cliActor(), reason: reasonOf(options, true) };
+        if (action !== 'reorder')
+          return await decide({ action, reference, ...who }, options, context);
+        const { confirm = '' } = options;
+        if (options.remap !== true)
+          return await decide({ action, reference, confirm, ...who }, options, context);
+        // It reads SKU maps: the other commands for orders need none.
+        const { remap } = await import('./orders-remap.ts');
+        return await remap(reference, { ...options, ...who, confirm }, context);
+      },
+    );
   }
   addResolve(orders, context);
-  addReorder(orders, context);
 }
 
 const audited = ({ reason }: Pick<DecisionOptions, 'reason'>) => ({ actor: cliActor(), reason });
@@ -164,45 +168,6 @@ function checkedIccid(text: string): string {
   });
 }
 
-function addReorder(orders: Command, context: CliContext): void {
-  const command = orders
-    .command('reorder')
-    .description('order again, under a new reference, what was certainly not bought')
-    .argument('[reference]', 'the reference of the entry (required, or a filter)')
-    .option('--reason <text>', reasonText)
-    .option(
-      '--confirm <text>',
-      'the old reference once more, or with a filter how many it finds, because the new ones can buy again',
-      '',
-    )
-    .option(
-      '--remap',
-      'order what the SKU map says now; without --confirm, show the old and the new request',
-    );
-  addAnswerOptions(addFilter(command, 'reorder')).action(
-    async (reference: string | undefined, options: ReorderOptions) => {
-      if (isBulk(reference, options) || reference === undefined) {
-        if (options.remap !== true) return await actOnMany('reorder', options, context);
-        throw new OrderSyncError('USAGE', '--remap orders one line', {
-          hint: 'name it by its reference',
-        });
-      }
-      const reason = reasonOf(options, true);
-      if (options.remap === true) {
-        // It reads SKU maps: the other commands for orders need none.
-        const { remap } = await import('./orders-remap.ts');
-        return await remap(reference, { ...options, reason }, context);
-      }
-      const { confirm } = options;
-      return await decide(
-        { action: 'reorder', reference, confirm, ...audited({ reason }) },
-        options,
-        context,
-      );
-    },
-  );
-}
-
 async function decide(
   command: StoreCommand,
   options: ConfigOptions,
@@ -235,14 +200,9 @@ interface BulkOptions extends ConfigOptions {
   readonly product?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
-  /** How many entries are ordered again. */
   readonly confirm?: string;
-  readonly reason?: string;
-}
-
-interface ReorderOptions extends BulkOptions {
-  readonly confirm: string;
   readonly remap?: boolean;
+  readonly reason?: string;
 }
 
 const shown = 10;
@@ -254,8 +214,8 @@ const participles = {
   reorder: 'ordered again',
 } as const;
 
-function addFilter(command: Command, action: BulkAction): Command {
-  return command
+function addBulkOptions(command: Command, action: BulkAction): Command {
+  command
     .addOption(
       new Option('--state <state>', 'instead of a reference: entries in this state').choices(
         statesFor(action),
@@ -264,15 +224,30 @@ function addFilter(command: Command, action: BulkAction): Command {
     .option('--source <source>', 'instead of a reference: entries of this shop')
     .option('--code <code>', 'instead of a reference: entries with this code')
     .option('--product <id>', 'instead of a reference: entries of this variant or plan');
+  if (action !== 'reorder')
+    return command
+      .option('--dry-run', 'without a reference: only show how many there are')
+      .option('--yes', 'without a reference: do it, after it showed how many there are');
+  return command
+    .option(
+      '--confirm <text>',
+      'the old reference once more, or how many a filter finds, because the new ones can buy again',
+    )
+    .option(
+      '--remap',
+      'order what the SKU map says now; without --confirm, show the old and the new request',
+    );
 }
 
 /** @throws OrderSyncError USAGE when a reference and a filter are given, or neither */
 function isBulk(
   reference: string | undefined,
-  { state, source, code, product }: BulkOptions,
+  { state, source, code, product, remap }: BulkOptions,
 ): boolean {
   const isFiltered = [state, source, code, product].some((it) => it !== undefined);
-  if ((reference !== undefined) !== isFiltered) return isFiltered;
+  // A corrected SKU map is compared line by line.
+  if ((reference !== undefined) !== isFiltered && !(isFiltered && remap === true))
+    return isFiltered;
   const message =
     'Name an entry by its reference, or many by --state, --source, --code and --product';
   throw new OrderSyncError('USAGE', message, {

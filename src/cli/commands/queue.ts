@@ -60,9 +60,8 @@ function addStatus(queue: Command, context: CliContext): void {
 function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliContext): void {
   const counts = reader.counts();
   const { open, oldestOpenAtMs, dueDeliveries } = reader.backlog();
-  const affected = reader.affectedByPauses();
   const pauses = reader.pauses().map((pause) => {
-    return { ...pauseView(pause), affects: affected.get(pause.scope) ?? null };
+    return { ...pauseView(pause), affects: pause.affects() };
   });
   const sinks = reader.sinkPauses();
   const attention = reader.attention(shownAttention);

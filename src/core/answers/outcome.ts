@@ -70,8 +70,8 @@ export const verdictRows: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
 ]);
 
 /**
- * Refusals because of the product, not because of how one order is written, how much it asks for or
- * how it is paid. An order that names an eSIM may be refused like this because of the eSIM.
+ * Refusals because of the product, not of what one order asks for or how it is paid; for an order
+ * that names an eSIM perhaps because of that.
  */
 export const productRefusals = [
   'order_refused',

@@ -69,7 +69,7 @@ export const attentionReasons = {
   account_denied: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
   balance_too_low: itsScope`add balance at the supplier, then ${'resume'}`,
   key_of_other_account: itsScope`configure a key of the account that bought the orders; if this account is right from now on, ${'resume'}`,
-  product_refused: itsScope`ask the supplier why, and stop selling it meanwhile: the worker tries one order at a time. Once it can be bought, ${'resume'} and order the refused lines again with ${'reorder'}. If the SKU map is wrong, correct it, end the lines that wait with ${'cancel'}, and order all of them again with ${'remap'}`,
+  product_refused: itsScope`ask the supplier why: the worker tries one order at a time. Once it can be bought, ${'resume'}, and order the refused lines again with ${'reorder'}. If the SKU map was wrong, end the lines that wait with ${'cancel'}, and order all again with ${'remap'}`,
   paused: itsScope`read the answers in ${'show'}, ask the supplier or correct \`wholesale.wire\`, then ${'resume'}`,
   sink_paused: holding(
     'what is sent there',

@@ -17,9 +17,9 @@ export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
 
 /**
- * The actions that are allowed for many entries at once. All but `reorder` keep the reference, so
- * none of them can buy twice. `reorder` can buy once more what an operator counted before. Not among
- * them: `resolve`, which needs what an operator found about that one entry.
+ * The actions that are allowed for many entries at once. All but `reorder`, for which an operator
+ * types the count, keep the reference and cannot buy twice. `resolve` needs what an operator found
+ * about that one entry.
  */
 export const bulkActions = ['retry', 'hold', 'release', 'cancel', 'reorder'] as const;
 export type BulkAction = (typeof bulkActions)[number];

@@ -9,7 +9,7 @@ import {
 import type { Affected } from '../../core/operator/affected.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { readAffected } from './affected.ts';
-import { readAffectedByPauses } from './pause-effects.ts';
+import { readPauseEffects } from './pause-effects.ts';
 import { noSuchPlace, pageOf, rowsToRead, whereOf, type Page, type PageRequest } from './page.ts';
 
 /**
@@ -68,7 +68,7 @@ export interface AttentionGroup extends Attention {
   readonly sources: number;
   /** What they are about: a product, a paused scope or a sink; null: their code says it all. */
   readonly subject: string | null;
-  /** The orders that wait for it, and their money; null: it is about none. */
+  /** Null: it is about no entry. */
   readonly affects: Affected | null;
 }
 
@@ -91,10 +91,7 @@ type Row = Omit<Attention, 'canAcknowledge' | 'holdsUp' | 'whatToDo'> & {
 };
 /** `entries`: the references of its entries, as JSON. */
 type GroupRow = Row &
-  Pick<AttentionGroup, 'count' | 'sources' | 'subject'> & {
-    readonly orders: number;
-    readonly entries: string;
-  };
+  Pick<AttentionGroup, 'count' | 'sources' | 'subject'> & { readonly entries: string };
 
 const subjectOf = `coalesce(scope, (SELECT coalesce(e.variant, e.plan) FROM entries e WHERE e.reference = outbox_attention.reference),
   evidence ->> '$.sink')`;
@@ -193,21 +190,17 @@ export function readAttentionGroups(
   const rows = database
     .prepare<[object], GroupRow>(
       `SELECT *, count(*) AS count, count(DISTINCT source) AS sources, min(since) AS since,
-         count(DISTINCT source || '/' || orderId) AS orders,
          json_group_array(reference) FILTER (WHERE reference IS NOT NULL) AS entries
        FROM (SELECT ${rowColumns}, since, ${subjectOf} AS subject FROM outbox_attention ${where} LIMIT :atMost)
        GROUP BY kind, code, subject ORDER BY kind = 'waiting', canAcknowledge, count(*) DESC, min(since) LIMIT :limit`,
     )
     .all({ ...values, limit, atMost });
-  const choices = rows.map(({ entries }): readonly string[] => JSON.parse(entries));
-  const sums = readAffected(database, choices);
   const isAnyPaused = rows.some(({ kind }) => kind === 'pause');
-  const pauses = isAnyPaused ? readAffectedByPauses(database) : new Map<string, Affected>();
-  return rows.map(({ orders, entries: _, ...row }, index) => {
-    const sum = sums[index] ?? null;
-    const isOfOrders = orders > 0 && sum !== null;
-    const affects = isOfOrders ? { ...sum, orders, oldest_at: sum.oldest_at ?? row.since } : null;
-    return { ...explained(row), affects: pauses.get(row.scope ?? '') ?? affects };
+  const pauses = isAnyPaused ? readPauseEffects(database) : [];
+  return rows.map(({ entries, ...row }) => {
+    const pause = pauses.find(({ scope }) => scope === row.scope);
+    const ofEntries = entries === '[]' ? null : readAffected(database, JSON.parse(entries));
+    return { ...explained(row), affects: pause?.affects() ?? ofEntries };
   });
 }
 

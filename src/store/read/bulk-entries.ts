@@ -19,10 +19,7 @@ const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly Ent
     .filter((it) => state === undefined || it === state)
     .filter((it) => it !== 'pending' || code === undefined);
 
-/**
- * Paid lines that nobody has decided about: those of the attention list. Many are ordered again of
- * these alone.
- */
+/** The paid lines of the attention list: none else is ordered again among many. */
 const unbought = `(e.state = 'rejected' OR e.state = 'expired') AND e.replaced = 0 AND e.taken_back = 0
   AND e.acknowledged_at_ms IS NULL AND e.error_code IS NOT 'rejected_by_person'`;
 

@@ -25,7 +25,7 @@ import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.
 import { readBacklog, readCounts, readSources } from './entries-by-source.ts';
 import { listOrders } from './list-orders.ts';
 import { findOrder, showEntry, showOrder } from './order-detail.ts';
-import { readAffectedByPauses, readPauseEffects } from './pause-effects.ts';
+import { readPauseEffects } from './pause-effects.ts';
 import { readQueuedEntry, readQueueFacts } from './queue-facts.ts';
 import { readMappedLine } from './mapped-lines.ts';
 import { readHourStatistics, readSpending } from './statistics.ts';
@@ -60,7 +60,6 @@ const reads = {
   backlog: readBacklog,
   openPauses: readPauses,
   pauses: readPauseEffects,
-  affectedByPauses: readAffectedByPauses,
   affected: readAffected,
   queuedEntry: readQueuedEntry,
   hourStatistics: readHourStatistics,

@@ -20,6 +20,8 @@ export interface PauseEffect extends Pause {
    * Entries to send that it keeps from being sent. An entry of two paused scopes counts for both.
    */
   readonly holdsUp: number;
+  /** Reads the orders and the money that wait for it; unknown outcomes are left out. */
+  readonly affects: () => Affected;
 }
 
 interface SendCount {
@@ -64,74 +66,38 @@ export function pauseEffects(
   pauses: readonly Pause[],
   groups: readonly SendCount[],
 ): readonly PauseEffect[] {
-  const heldUp = heldUpBy(database, pauses, groups);
-  const aheadMs = wallAhead(database).get() ?? 0;
-  return pauses.map(({ probeAtMs, ...pause }) => ({
-    ...pause,
-    probeAtMs: probeAtMs === null ? null : probeAtMs + aheadMs,
-    holdsUp: countOf(heldUp({ ...pause, probeAtMs })),
-  }));
-}
-
-const lookedAt = 5000;
-const selectHeldUp = columnOf<Record<SendCount['state'] | 'atMost', string | number>, string>(
-  `${(['pending', 'waiting', 'unknown'] as const)
-    .map(
-      (state) =>
-        `SELECT reference FROM entries WHERE state = '${state}' AND lane IN (SELECT value FROM json_each(:${state}))${state === 'unknown' ? " AND next_step = 'send'" : ''}`,
-    )
-    .join(' UNION ALL ')} LIMIT :atMost`,
-);
-
-/** The orders and the money that each paused scope holds up; of each, so many entries are looked at. */
-export function readAffectedByPauses(database: Sqlite): ReadonlyMap<string, Affected> {
-  const pauses = readPauses(database);
-  if (pauses.length === 0) return new Map();
-  const heldUp = heldUpBy(database, pauses, readSendCounts(database));
-  const read = (groups: readonly SendCount[]): readonly string[] => {
-    const lanesIn = (state: SendCount['state']): string =>
-      JSON.stringify(groups.filter((it) => it.state === state).map(({ lane }) => lane));
-    const [pending, waiting, unknown] = [
-      lanesIn('pending'),
-      lanesIn('waiting'),
-      lanesIn('unknown'),
-    ];
-    return selectHeldUp(database).all({ pending, waiting, unknown, atMost: lookedAt });
-  };
-  // The account and each of its keys hold up the same: that is read once.
-  const known = new Map<readonly SendCount[], readonly string[]>();
-  const choices = pauses.map((pause) => {
-    const groups = heldUp(pause);
-    const references = known.get(groups) ?? read(groups);
-    known.set(groups, references);
-    return references;
-  });
-  const affected = readAffected(database, choices, lookedAt);
-  return new Map(
-    pauses.flatMap(({ scope }, index) => {
-      const found = affected[index];
-      return found === undefined ? [] : [[scope, found] as const];
-    }),
-  );
-}
-
-/** What each of these pauses keeps from being sent. */
-function heldUpBy(
-  database: Sqlite,
-  pauses: readonly Pause[],
-  groups: readonly SendCount[],
-): (pause: Pause) => readonly SendCount[] {
   // There may be many products: each looks only at its own lanes.
   const ofProduct = Map.groupBy(groups, ({ lane }) => readLane(lane).product);
   const noKeyIsLeft = isEveryKeyPaused(database, pauses);
-  return (pause) => {
+  const heldUp = (pause: Pause): readonly SendCount[] => {
     const kind = scopeFrom(pause.scope)?.kind;
     if (kind === 'account') return groups;
     if (kind === 'key') return noKeyIsLeft ? groups : [];
     const isProduct = kind === 'variant' || kind === 'plan';
     return (isProduct ? (ofProduct.get(pause.scope) ?? []) : groups).filter(holdUp([pause]));
   };
+  const aheadMs = wallAhead(database).get() ?? 0;
+  return pauses.map((pause) => {
+    const held = heldUp(pause);
+    return {
+      ...pause,
+      probeAtMs: pause.probeAtMs === null ? null : pause.probeAtMs + aheadMs,
+      holdsUp: countOf(held),
+      affects: () => {
+        const lanes = held.filter(({ state }) => state !== 'unknown').map(({ lane }) => lane);
+        const waiting = selectHeldUp(database).all({ lanes: JSON.stringify(lanes), lookedAt });
+        return readAffected(database, waiting, lookedAt);
+      },
+    };
+  });
 }
+
+const lookedAt = 5000;
+const heldUpIn = (state: 'pending' | 'waiting'): string =>
+  `SELECT reference FROM entries WHERE state = '${state}' AND lane IN (SELECT value FROM json_each(:lanes))`;
+const selectHeldUp = columnOf<{ lanes: string; lookedAt: number }, string>(
+  `${heldUpIn('pending')} UNION ALL ${heldUpIn('waiting')} LIMIT :lookedAt`,
+);
 
 /**
  * Whether pauses of products, families and balances keep an entry from being sent, by the rule of

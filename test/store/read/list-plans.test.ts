@@ -55,8 +55,7 @@ it('no list, search or count for people reads all orders, lines or entries', asy
     canAcknowledge: true,
   });
   read.attentionCounts();
-  read.pauses();
-  read.affectedByPauses();
+  for (const pause of read.pauses()) pause.affects();
   read.attentionGroups({}, { limit: 10, atMost: 10 });
   read.sinkPauses();
   read.queueFacts();

@@ -16,6 +16,7 @@ export const headlineOf: Readonly<Record<AttentionReason, string>> = {
   wrong_address: 'The address of the supplier is wrong',
   key_denied: 'The supplier refuses the key',
   account_denied: 'The supplier refuses this account or machine',
+  product_refused: 'The supplier refuses a product',
   balance_too_low: 'The balance is too low',
   key_of_other_account: 'The key is of another account',
   paused: 'Buying is paused after bad answers',

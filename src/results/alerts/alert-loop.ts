@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { AlertSettings } from '../settings.ts';
 import { SinkPause } from '../sink-pause.ts';
 import { openConditions, type Trouble } from './conditions.ts';
+import type { ReadAffected } from './held-up.ts';
 import { alertMessage } from './message.ts';
 import { newsSince, type News, type Told } from './news.ts';
 import { sendAlert } from './send-alert.ts';
@@ -99,9 +100,18 @@ export class AlertLoop {
     // Only the other endpoints can tell that this one takes no alerts.
     const ofOthers = rows.filter(({ id }) => id !== `sink:alert:${name}`);
     const troubles = await this.#deps.troubles();
-    const open = openConditions(ofOthers, troubles, store.read.pauses(), now.nowMs);
-    const news = newsSince(told, open, { ...now, complete: rows.length < mostRows });
-    if (news.isDue) return await this.#post(news, told);
+    const pauses = store.read.pauses();
+    const newsWith = (affected: ReadAffected): News => {
+      const open = openConditions(ofOthers, troubles, pauses, now.nowMs, affected);
+      return newsSince(told, open, { ...now, complete: rows.length < mostRows });
+    };
+    const news = newsWith(null);
+    // Money is added up for a post alone.
+    if (news.isDue)
+      return await this.#post(
+        newsWith((references) => store.read.affected(references)),
+        told,
+      );
     await this.#record(news.before);
     if (news.isReminder) await this.#pause.endUnneeded();
   }

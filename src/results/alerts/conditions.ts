@@ -1,7 +1,7 @@
 import { headlineOf } from '../../core/operator/headlines.ts';
 import type { Attention } from '../../store/read/attention.ts';
 import type { PauseEffect } from '../../store/read/pause-effects.ts';
-import { heldUpBy } from './held-up.ts';
+import { heldUpBy, type ReadAffected } from './held-up.ts';
 
 /** A check of `/healthz` that does not pass: why, and what an operator does first. */
 export interface Trouble {
@@ -31,9 +31,10 @@ export function openConditions(
   troubles: readonly Trouble[],
   pauses: readonly PauseEffect[],
   nowMs: number,
+  affectedBy: ReadAffected = null,
 ): readonly Condition[] {
   const ofRows = [...Map.groupBy(rows, conditionOf)].map(([condition, all]) =>
-    conditionOfRows(condition, all, pauses),
+    conditionOfRows(condition, all, heldUpBy(all, pauses, affectedBy, nowMs)),
   );
   const ofChecks = troubles.map(({ check, isFailed, text }): Condition => {
     const condition = `check:${check}`;
@@ -47,7 +48,7 @@ export function openConditions(
       sinceMs: nowMs,
       shops: [],
       whatToDo: '`order-sync health --strict` says the same',
-      heldUp: heldUpBy([], []),
+      heldUp: { count: 0, text: '' },
     };
   });
   return [...ofRows, ...ofChecks].toSorted((a, b) => a.severity.localeCompare(b.severity));
@@ -56,10 +57,9 @@ export function openConditions(
 function conditionOfRows(
   condition: string,
   rows: readonly Attention[],
-  pauses: readonly PauseEffect[],
+  heldUp: Condition['heldUp'],
 ): Condition {
   const times = rows.map(({ since }) => Date.parse(since));
-  const heldUp = heldUpBy(rows, pauses);
   const scope = condition.startsWith('pause:') ? ` (${condition.slice(6)})` : '';
   const messages = [...Map.groupBy(rows, ({ reason }) => headlineOf[reason])].map(
     ([headline, { length }]) => `${headline}${length === 1 ? scope : ` (${length})`}`,

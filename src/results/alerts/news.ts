@@ -85,7 +85,7 @@ function seenAgain(now: Condition, before: KnownCondition | undefined): KnownCon
     ...now,
     sinceMs: before.endedMs === null ? before.sinceMs : now.sinceMs,
     // Its end tells what it held up when that was most.
-    heldUp: heldUp.count > now.heldUp.count ? heldUp : now.heldUp,
+    heldUp: heldUp.count >= now.heldUp.count ? heldUp : now.heldUp,
     // Rows that ended are forgotten: when there are as many again, that is news.
     posted: posted && {
       ...posted,

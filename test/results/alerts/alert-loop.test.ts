@@ -281,7 +281,7 @@ describe('alerts', () => {
       '',
       'WARNING: The supplier refuses paid lines: nope-usd-1, 14 times (invalid_variant)',
       expect.stringMatching(
-        /^ {3}since 1970-01-01 00:00:02Z \(.*\), in shop0, shop1, shop2, holds up 14 order lines$/,
+        /^ {3}since 1970-01-01 00:00:02Z \(.*\), in shop0, shop1, shop2, holds up 14 orders, 14 lines of unknown cost, the oldest for .*$/,
       ),
       expect.stringMatching(
         /^ {3}To do: correct its cause and order it again with `orders reorder`/,

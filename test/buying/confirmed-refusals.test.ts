@@ -72,6 +72,15 @@ it('a clean refusal is one line of the log, which ends with the refusal', async 
   });
 });
 
+it('the first refusal of an installation counts when the first bought order is found meanwhile', async () => {
+  worker = await startSubmission({ sandbox: { limits: { enabled: false } } });
+  const [bought = '', refused = ''] = await worker.accept([{}, { variant: 'test-refused' }]);
+  await worker.settled();
+  expect(worker.counts()).toMatchObject({ fulfilled: 1, rejected: 1, needs_review: 0 });
+  expect(attempts(bought)).toEqual(['submit accepted']);
+  expect(attempts(refused)).toEqual(['submit order_refused', 'lookup not_found']);
+});
+
 describe('a refusal of a call that something in between repeated', () => {
   it('of a cancel is no rejection: the order of its eSIM shows that it was cancelled', async () => {
     const faults = [lost('esim_order'), repeated('esim_cancel', 1, 409, 'not_cancellable')];

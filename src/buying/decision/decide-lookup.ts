@@ -1,7 +1,7 @@
 import { isReplacementSought, mayBeElsewhere, mayBeInParts } from '../../core/entry/after-loss.ts';
 import { outcomeKnown } from '../../core/entry/may-be-bought.ts';
 import type { Random } from '../../core/clock.ts';
-import { applyCell } from './decide-submission.ts';
+import { applyCell, refusalInReview } from './decide-submission.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
 import { foreignText, unreadText, type OrderAnswer } from '../../core/answers/order-answer.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../../core/answers/outcome.ts';
@@ -297,6 +297,8 @@ function neverArrived(input: DecisionInput): Settlement {
     const reason = `${rejection.message}; and lookups do not find an order under its own reference`;
     return flagUnknown(input, 'answer_mismatch', reason);
   }
+  const unconfirmed = unconfirmedRefusal(input);
+  if (unconfirmed !== null) return unconfirmed;
   if (!policy.lookupsProven) {
     const reason =
       rejection === null
@@ -317,6 +319,18 @@ function neverArrived(input: DecisionInput): Settlement {
     };
   }
   return believeRefusal(input);
+}
+
+/**
+ * The review of a refusal that would end the entry, while no lookup has found an order; null where
+ * lookups work, and where the entry would wait.
+ */
+function unconfirmedRefusal(input: DecisionInput): Settlement | null {
+  const { facts, policy } = input;
+  if (policy.lookupsProven || !isConfirming(facts) || facts.isEnding) return null;
+  const believed = believeRefusal(input);
+  if (believed.state !== 'rejected') return null;
+  return refusalInReview(believed, 'no lookup has found an order yet');
 }
 
 /** The kept refusal counts as that of an entry that was sent for the first time. */
@@ -353,6 +367,8 @@ function believeRefusal(input: DecisionInput): Settlement {
 /** Where in the schedule the lookup of a refusal is that failed. */
 const triesWhileConfirming = 2;
 
+const isEndOfWorker = ({ row }: Outcome): boolean => row === 'crashed' || row === 'shutdown';
+
 /** The lookup brought no answer to its question. */
 function lookupFailed(input: DecisionInput, outcome: Outcome): Settlement {
   const { facts, nowMs } = input;
@@ -362,6 +378,9 @@ function lookupFailed(input: DecisionInput, outcome: Outcome): Settlement {
     const reason = `accepted, but its units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
     return { ...flagForReview(input, 'accepted', reason), pause };
   }
+  // A lookup that ended with the worker is repeated. With any other the order could wait for days.
+  const unconfirmed = isEndOfWorker(outcome) ? null : unconfirmedRefusal(input);
+  if (unconfirmed !== null) return { ...unconfirmed, pause };
   const askedAtMs = outcome.retryAfterMs === null ? 0 : nowMs + outcome.retryAfterMs;
   // The tries of a refusal are those of the call that was refused.
   const [scheduled, tries] = isConfirming(facts)

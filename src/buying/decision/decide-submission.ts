@@ -88,17 +88,24 @@ export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): S
 }
 
 /**
- * A rejection counts once a lookup has not found the entry. Where lookups do not work, it does not
- * end a purchase: an operator decides.
+ * A rejection counts once a lookup has not found the entry. Where orders cannot be looked up, it
+ * does not end a purchase: an operator decides. Where no lookup has found an order yet, the first
+ * order that was bought may be looked up at this moment: see `refusalInReview`.
  */
 function afterLookup(input: DecisionInput, cell: Cell, outcome: Outcome): Settlement {
   const { facts, policy } = input;
   if (policy.canLookUp && policy.lookupsProven) return confirm(input, outcome);
   const applied = applyCell(input, cell, outcome);
   if (applied.state !== 'rejected' || facts.operation === 'esim_cancel') return applied;
-  const why = policy.canLookUp ? 'no lookup has found an order yet' : 'it cannot be looked up';
-  const reviewReason = `rejected (${outcome.message}), and ${why}: if something in between repeated the call, it may have been bought`;
-  return { ...applied, state: 'needs_review', reviewReason, replacements: [] };
+  return policy.canLookUp
+    ? confirm(input, outcome)
+    : refusalInReview(applied, 'it cannot be looked up');
+}
+
+/** A rejection that no lookup has confirmed. */
+export function refusalInReview(rejected: Settlement, why: string): Settlement {
+  const reviewReason = `rejected (${rejected.error?.message}), and ${why}: if something in between repeated the call, it may have been bought`;
+  return { ...rejected, state: 'needs_review', reviewReason, replacements: [] };
 }
 
 /**

@@ -51,12 +51,54 @@ describe('a rejection of an order that was sent for the first time', () => {
     },
   );
 
-  it.each(rows)('ends nothing where lookups do not work: %s', (row) => {
-    for (const changes of [{ lookupsProven: false }, { canLookUp: false }]) {
-      const settled = decide(row, changes);
-      expect(settled).toMatchObject({ outcomeUnknown: false, replacements: [] });
-      expect(['waiting', 'needs_review']).toContain(settled.state);
-    }
+  it.each(rows)('ends nothing where orders cannot be looked up: %s', (row) => {
+    const settled = decide(row, { canLookUp: false });
+    expect(settled).toMatchObject({ outcomeUnknown: false, replacements: [] });
+    expect(['waiting', 'needs_review']).toContain(settled.state);
+  });
+
+  describe('while no lookup has found an order', () => {
+    const unproven = { ...policy, lookupsProven: false };
+    const failed = { kind: 'failed', outcome: withoutAnswer('dropped', true, 'cut') } as const;
+    const ended = { kind: 'failed', outcome: withoutAnswer('crashed', true, '') } as const;
+    const entry = confirming(facts({ state: 'sending', quantity: 4, rules }), 'order_refused');
+    const review = {
+      state: 'needs_review',
+      outcomeUnknown: false,
+      replacements: [],
+      reviewReason:
+        'rejected (the message of order_refused), and no lookup has found an order yet: if something in between repeated the call, it may have been bought',
+      error: { code: 'order_refused', buffered: false },
+    };
+
+    it('is looked up all the same, because the first bought order may be found meanwhile', () => {
+      expect(decide('order_refused', { lookupsProven: false })).toMatchObject({
+        state: 'unknown',
+        nextStep: 'lookup',
+        outcomeUnknown: false,
+        dueAtMs: now + 5000,
+        error: { buffered: true },
+      });
+      expect(decideLookup(entry, { kind: 'absent' }, policy, now, noJitter).state).toBe('rejected');
+    });
+
+    it('needs review once a lookup does not find it, or brings no answer', () => {
+      for (const lookup of [{ kind: 'absent' } as const, failed])
+        expect(decideLookup(entry, lookup, unproven, now, noJitter)).toMatchObject(review);
+      expect(decideLookup(entry, ended, unproven, now, noJitter).state).toBe('unknown');
+    });
+
+    it('keeps the pause of a denied lookup', () => {
+      const outcome = withoutAnswer('invalid_key', true, 'No such key.');
+      const denied = decideLookup(entry, { kind: 'failed', outcome }, unproven, now, noJitter);
+      expect(denied).toMatchObject({ ...review, pause: { kind: 'key', reason: 'invalid_key' } });
+    });
+
+    it('waits as before where the refusal does not end it', () => {
+      const order = facts({ state: 'sending', notAfterMs: now + 1_000_000 });
+      const settled = decideSubmission(order, outcome('out_of_stock'), unproven, now, noJitter);
+      expect(settled.state).toBe('waiting');
+    });
   });
 
   it('says where lookups do not work that it may have been bought, not that it was', () => {

@@ -313,6 +313,22 @@ describe('why an entry is not sent', () => {
     expect(explainedEntry(entry.reference).reasons).toEqual(['its call is in flight']);
   });
 
+  it('is explained by its own key where another one may be of another account', async () => {
+    const keys = ['main', 'spare'].map((name) => ({ name, value: `value-${name}` }));
+    await outbox.store.adoptKeys({ keys, nowMs, whileRunning: false });
+    await orders(1);
+    const claim = { nowMs, steadyMs: clock.now, keyName: 'main', keyValue: 'value-main' };
+    const attempt = await outbox.opened(claim);
+    const waiting = { ...emptyBalance, dueAtMs: clock.now, row: 'rate_limited' } as const;
+    await stepsOf(outbox.store).closeAttempt(close(attempt, waiting, { nowMs }));
+    expect(explainedEntry(attempt.entry.reference)).toMatchObject({
+      reasons: [
+        'it was sent with the key main, so only that key sends it, until another key is known to be of the same account',
+      ],
+      starts_at: at(0),
+    });
+  });
+
   it('counts what comes before: shops take turns', async () => {
     const references = await orders(25);
     await orders(1, { source: 'shop2' });

@@ -277,6 +277,7 @@ describe('order-sync orders show', () => {
             "unit_count": 0,
             "units_missing": 0,
             "unknown_of_product": 0,
+            "waits_for_key": null,
           },
         ],
         "esim_orders": [],

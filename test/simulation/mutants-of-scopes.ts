@@ -319,13 +319,8 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
   },
   {
     name: 'an open order is looked up with a key of any account',
-    file: 'buying/proofs/account-keys-sql.ts',
-    changes: [
-      [
-        'AND a.key_fingerprint <> :fingerprint AND NOT (',
-        'AND 0 AND a.key_fingerprint <> :fingerprint AND NOT (',
-      ],
-    ],
+    file: 'store/entries/sender-keys.ts',
+    changes: [['AND a.key_fingerprint <> ', 'AND 0 AND a.key_fingerprint <> ']],
   },
   {
     name: 'an open order is sent again with a key of any account',

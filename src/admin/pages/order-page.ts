@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { recheckText } from '../../core/operator/queue-explanation.ts';
+import { waitTexts } from '../../core/operator/queue-explanation.ts';
 import { countsText } from '../../core/counts.ts';
 import { allowedActions } from '../../core/entry/states.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
@@ -80,7 +80,7 @@ ${entry.pausedBy.map(({ scope, reason, since }) => html`<p class="warning">Held 
 ${factList([
   ['Asked', entry.asked],
   ['Next', nextText(entry, nowMs)],
-  ['Waits', entry.awaitsRecheck === null ? null : recheckText(entry.awaitsRecheck)],
+  ['Waits', waitTexts(entry).join('; ') || null],
   ['Supplier', orderNumber === null ? null : supplier],
   // How many, never which: a code is shown by an action that the audit log records.
   ['Units', unitCount === 0 ? null : units],

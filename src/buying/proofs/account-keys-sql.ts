@@ -2,6 +2,7 @@ import { keyFingerprint } from '../../core/order/reference.ts';
 import type { Operation } from '../../core/order/purchase.ts';
 import { columnOf, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import { accountKey } from '../../store/sqlite/meta.ts';
+import { hasAnyKey, isOfAccount } from '../../store/entries/sender-keys.ts';
 import { OutboxSteps } from '../../store/sqlite/outbox.ts';
 
 /** An order that was delivered to a key of the account. */
@@ -11,32 +12,13 @@ export interface KnownOrder {
   readonly sentAtMs: number;
 }
 
-const isOfAccount = (fingerprint: string): string =>
-  `'${accountKey}' || ${fingerprint} IN (SELECT name FROM meta)`;
-const hasAny = `EXISTS (SELECT 1 FROM meta WHERE name GLOB '${accountKey}*')`;
-
-/**
- * For the entry `e` and a key `:fingerprint`: null if a lookup with the key tells what became of
- * its last call; else 0 if it only tells that it was bought, because the key may be one of another
- * account; 1 if another key must look it up.
- */
-export const otherSender = `(
-  SELECT a.key_fingerprint IN (SELECT value_fingerprint FROM wholesale_keys WHERE value_fingerprint IS NOT NULL)
-      OR (${hasAny} AND NOT ${isOfAccount(':fingerprint')})
-  FROM attempts a
-  WHERE a.entry_id = e.id AND a.number = (SELECT max(number) FROM attempts WHERE entry_id = e.id AND purpose = 'submit')
-    AND a.key_fingerprint <> :fingerprint AND NOT (${isOfAccount('a.key_fingerprint')} AND ${isOfAccount(':fingerprint')}))`;
-
-const findOtherSender = columnOf<{ id: number; fingerprint: string | null }, 0 | 1 | null>(
-  `SELECT ${otherSender} FROM entries e WHERE e.id = :id`,
-);
 const findProven = columnOf<[string], number>(`SELECT ${isOfAccount('?')}`);
 const prove = statementOf<[string], never>(
   `INSERT INTO meta (name, value) VALUES ('${accountKey}' || ?, '') ON CONFLICT DO NOTHING`,
 );
 const proveFirst = statementOf<[number], never>(
   `INSERT INTO meta (name, value) SELECT '${accountKey}' || key_fingerprint, '' FROM attempts
-   WHERE id = ? AND key_fingerprint IS NOT NULL AND NOT ${hasAny}`,
+   WHERE id = ? AND key_fingerprint IS NOT NULL AND NOT ${hasAnyKey}`,
 );
 // The last one that a lookup must show by now, not one of years ago. Else the very last one.
 const selectKnown = statementOf<{ operation: Operation; settledMs: number }, KnownOrder>(
@@ -76,16 +58,7 @@ export class AccountKeys extends OutboxSteps {
   });
 }
 
-// Each of these is called inside a transaction.
-
-/** See `otherSender`. */
-export function otherSenderOf(
-  database: Sqlite,
-  id: number,
-  fingerprint: string | null,
-): 0 | 1 | null {
-  return findOtherSender(database).get({ id, fingerprint }) ?? null;
-}
+// Called inside a transaction.
 
 /** An order was delivered: the first one says which account this is. */
 export function proveFirstKey(database: Sqlite, attemptId: number): void {

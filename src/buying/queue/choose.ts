@@ -98,12 +98,9 @@ export interface NewFacts extends Pick<Purchase, 'operation'> {
   readonly heldByShop: string | null;
   readonly lostOutboxMayHaveSent: boolean;
   /**
-   * Its last call may have bought it, whatever was answered: something in between may have repeated
-   * the call. This key may be of another account, where it would be bought a second time. The key
-   * that sent it is there.
+   * Its last call may have bought it, whatever was answered, and this key may be of another account,
+   * where it would be bought a second time; or the reference is too old.
    */
-  readonly waitsForKey: boolean;
-  /** The same, and that key buys nothing any more; or the reference is too old. */
   readonly askFirst: boolean;
   /**
    * Its order in the shop as it is known; null: it came in another way, or an operator has decided
@@ -120,12 +117,11 @@ export function judgeNew(
   facts: NewFacts,
   { maxAgeMs }: Pick<LaneRules, 'maxAgeMs'>,
   nowMs: number,
-): Step {
+): Exclude<Step, { step: 'skip' }> {
   const { operation, heldByShop, lostOutboxMayHaveSent, shopOrder } = facts;
   if (heldByShop !== null) return { step: 'hold', why: heldByShop };
   if (lostOutboxMayHaveSent || facts.askFirst)
     return { step: 'recover', isAfterLoss: lostOutboxMayHaveSent };
-  if (facts.waitsForKey) return { step: 'skip' };
   // A cancel returns money: it buys nothing.
   const mostMs =
     shopOrder === null || operation === 'esim_cancel' ? null : maxAgeMs(shopOrder.source);

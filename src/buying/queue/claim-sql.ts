@@ -23,12 +23,12 @@ import {
 } from '../../store/entries/pauses.ts';
 import { delayForRecheck } from '../../store/entries/rechecks.ts';
 import { replacementOf } from '../../store/entries/replacements.ts';
+import { otherSenderOf } from '../../store/entries/sender-keys.ts';
 import { inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import type { Outbox } from '../../store/sqlite/outbox.ts';
 import { entryOf, type Entry, type EntryRow } from '../../store/sqlite/rows.ts';
 import { writeMark } from '../../store/sqlite/steady-time.ts';
 import { takeSlotsOfAttempt } from '../budget/budget-sql.ts';
-import { otherSenderOf } from '../proofs/account-keys-sql.ts';
 import { judgeNew, judgeUnknown, type LaneRules, type ResendRules, type Step } from './choose.ts';
 import type { ProductStates } from '../breakers/products.ts';
 import type { SpendLimit } from '../spending/settings.ts';
@@ -94,8 +94,6 @@ export interface SetAside {
 
 /** So many entries are set aside in one claim, which keeps it short; the next one continues. */
 const mostSetAside = 25;
-/** So many entries that wait for another key are passed over in one claim. */
-const mostSkipped = 200;
 
 const insertAttempt = statementOf<Record<string, unknown>, never>(
   `INSERT INTO attempts (entry_id, number, purpose, key_name, key_fingerprint, opened_at_ms)
@@ -192,16 +190,15 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
     fullFamilies: new Set([...fullFamilies(database).keys()].map((family) => `family:${family}`)),
     maxAgeMs: claim.maxAgeMs,
   };
-  const skipped: number[] = [];
-  while (aside.length < mostSetAside && skipped.length < mostSkipped) {
-    const except = [...aside.map(({ row }) => row.id), ...skipped];
-    const row = queue.toSend({ steadyMs, latestMs, except }, rules);
+  const { fingerprint } = claiming;
+  while (aside.length < mostSetAside) {
+    const except = aside.map(({ row }) => row.id);
+    const row = queue.toSend({ steadyMs, latestMs, fingerprint, except }, rules);
     if (row === null) break;
     const judged = judgeNew(newFactsOf(database, row, claiming), rules, nowMs);
     const step = withinLimits(database, row, judged, room);
     if (step.step === 'send') return { row, aside };
-    if (step.step === 'skip') skipped.push(row.id);
-    else aside.push({ row, step });
+    aside.push({ row, step });
     // The outcome of one more is unknown now: the next claim counts it.
     if (step.step === 'recover') break;
   }

@@ -2,7 +2,7 @@ import {
   type EntryExplanation,
   type PauseView,
   type QueueExplanation,
-  recheckText,
+  waitTexts,
 } from '../../core/operator/queue-explanation.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { CommandResult } from '../../core/operator/operator-command.ts';
@@ -216,6 +216,7 @@ function explainEntry(moment: Moment, entry: QueuedEntry): EntryExplanation {
   const reasons = [
     ...(isLookup ? ['its next call is a lookup, which asks the API what became of it'] : []),
     ...stopping,
+    ...waitTexts({ ...entry, awaitsRecheck: null }),
     ...(dueAtMs > nowMs && entry.awaitsRecheck === null
       ? [`it is due at ${isoTime(dueAtMs)}`]
       : []),
@@ -280,7 +281,7 @@ const deadlineUnclear =
   "its deadline has passed by the clock of this machine or by the API's, but not by both: it waits until they agree";
 
 function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
-  const { state, lane, notAfterMs, awaitsRecheck, blockedBy, unknownOfProduct } = entry;
+  const { state, lane, notAfterMs, blockedBy, unknownOfProduct } = entry;
   const isQueued = state === 'pending' || state === 'waiting' || state === 'unknown';
   const pauses = isQueued
     ? textsOf(moment.facts.pauses.filter((pause) => holdUp([pause])({ state, lane })))
@@ -296,7 +297,7 @@ function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
     present.earliestMs < notAfterMs &&
     notAfterMs <= present.latestMs;
   return [
-    ...(awaitsRecheck === null ? [] : [recheckText(awaitsRecheck)]),
+    ...waitTexts({ ...entry, waitsForKey: null }),
     ...whyNothingIsBought(moment),
     ...pauses,
     ...(unknownOfProduct >= productUnknownLimit(moment.maxUnknownOutcomes) ? [failing] : []),

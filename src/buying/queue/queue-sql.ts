@@ -1,4 +1,3 @@
-import type { OutcomeRow } from '../../core/answers/outcome.ts';
 import { scopesOf, keyScope } from '../../core/order/scope.ts';
 import type { Family } from '../../core/order/purchase.ts';
 import { lostOutboxMayHaveSent } from '../../store/entries/after-loss.ts';
@@ -6,12 +5,16 @@ import { originOf } from '../../store/entries/esim-origins.ts';
 import { lanesOf, readLane, type QueueState } from '../../store/entries/lanes.ts';
 import { isSendPaused, type Pause, type PausedScopes } from '../../store/entries/pauses.ts';
 import { findShopOrder } from '../../store/entries/rechecks.ts';
+import {
+  isBoughtTwice,
+  otherSender,
+  otherSenderOf,
+  waitsForKey,
+} from '../../store/entries/sender-keys.ts';
 import { whyHeldByShop } from '../../store/entries/shop-holds.ts';
 import { columnOf, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import { OutboxSteps } from '../../store/sqlite/outbox.ts';
 import { isEnding, rulesFrom, type EntryRow } from '../../store/sqlite/rows.ts';
-import { decisionTable } from '../decision/decision-table.ts';
-import { otherSender, otherSenderOf } from '../proofs/account-keys-sql.ts';
 import {
   mayClaim,
   placeOf,
@@ -58,6 +61,7 @@ const headsOf = (state: QueueState): string => `
 const headOf = (state: QueueState): string => `
   SELECT e.* FROM entries e INDEXED BY entries_${state}_lanes
   WHERE e.state = '${state}' AND e.lane = :lane AND e.due_steady <= :steadyMs AND ${mayStart} AND ${iccidIsFree}
+    AND NOT ${waitsForKey(':fingerprint', 'SELECT value FROM json_each(:paused)')}
     AND e.id NOT IN (SELECT value FROM json_each(:except))
   ORDER BY e.due_steady, e.id LIMIT 1`;
 
@@ -71,6 +75,10 @@ interface HeadParameters {
   readonly steadyMs: number;
   /** An entry whose deadline is not after this is not chosen. */
   readonly latestMs: number;
+  /** That of the key with which it would be sent. */
+  readonly fingerprint: string | null;
+  /** Scopes, as JSON. */
+  readonly paused: string;
   /** Ids that are not chosen any more, as JSON. */
   readonly except: string;
 }
@@ -88,7 +96,7 @@ const selectHeads = ofStates((state) => statementOf<[], LaneHead>(headsOf(state)
 const firstToLookUp = (which: string, order = 'e.due_steady, e.id') =>
   statementOf<{ steadyMs: number; fingerprint: string | null }, EntryRow>(
     `SELECT e.* FROM entries e WHERE ${which} AND e.due_steady <= :steadyMs AND ${hasNoOpenCall}
-     AND coalesce(${otherSender}, 0) = 0 ORDER BY ${order} LIMIT 1`,
+     AND coalesce(${otherSender()}, 0) = 0 ORDER BY ${order} LIMIT 1`,
   );
 const isUnknown = `e.state = 'unknown' AND e.next_step = 'lookup'`;
 const lookUpUnknown = firstToLookUp(isUnknown, 'e.outcome_unknown DESC, e.due_steady, e.id');
@@ -110,9 +118,6 @@ const nextLookupAt = columnOf<[], number | null>(
 );
 // Keeps rising when a transaction is rolled back.
 const totalChanges = columnOf<[], number>('SELECT total_changes()');
-const outcomesOfSent = columnOf<[number], OutcomeRow>(
-  `SELECT DISTINCT outcome FROM attempts WHERE entry_id = ? AND purpose = 'submit' AND sent = 1`,
-);
 /** Entries whose deadline passed while nothing was charged for them, some at a time. */
 export const selectOverdue = statementOf<[number], EntryRow>(
   `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
@@ -153,7 +158,9 @@ export class Queue extends OutboxSteps {
    * The next entry that was never sent, or that waited to be sent again; null when no lane has one.
    */
   toSend(
-    at: { steadyMs: number; latestMs: number; except: readonly number[] },
+    at: Pick<HeadParameters, 'steadyMs' | 'latestMs' | 'fingerprint'> & {
+      readonly except: readonly number[];
+    },
     rules: LaneRules,
   ): EntryRow | null {
     const lanes = this.#inTurn(at.steadyMs)
@@ -172,6 +179,7 @@ export class Queue extends OutboxSteps {
       const row = selectHead[state](this.database).get({
         ...at,
         except: JSON.stringify(at.except),
+        paused: JSON.stringify([...rules.paused.all]),
         lane,
       });
       if (row === undefined) continue;
@@ -271,43 +279,29 @@ export class Queue extends OutboxSteps {
   }
 }
 
+/** The facts of an entry that does not wait for another key. */
 export function newFactsOf(
   database: Sqlite,
   row: EntryRow,
   {
     fingerprint,
-    paused,
     claim: { steadyMs, resend },
   }: {
     fingerprint: string | null;
-    paused: PausedScopes;
     claim: { steadyMs: number; resend: Pick<ResendRules, 'referenceExpiryMs'> };
   },
 ): NewFacts {
   const sinceMs = steadyMs - (row.first_sent_steady ?? steadyMs);
   const isTooOld = sinceMs >= resend.referenceExpiryMs;
-  const isSent = mayBeBoughtTwice(database, row);
-  const sender = isSent ? otherSenderOf(database, row.id, fingerprint) : null;
-  const waitsForKey = sender === 1 && !paused.all.has(keyScope(row.key_name ?? ''));
   return {
     operation: row.operation,
-    waitsForKey,
-    askFirst: isSent && (isTooOld || (sender !== null && !waitsForKey)),
+    askFirst:
+      isBoughtTwice(database, row.id) &&
+      (isTooOld || otherSenderOf(database, row.id, fingerprint) !== null),
     heldByShop: whyHeldByShop(database, row),
     lostOutboxMayHaveSent: lostOutboxMayHaveSent(database, row),
     shopOrder: findShopOrder(database, row),
   };
-}
-
-/**
- * A key that is denied (401, 403) did not buy with the first copy of that call either; in a
- * maintenance (503) it may have. A repeated cancel costs nothing.
- */
-function mayBeBoughtTwice(database: Sqlite, { id, operation, ...row }: EntryRow): boolean {
-  if (operation === 'esim_cancel' || row.sent_since_lookup === 0) return false;
-  return outcomesOfSent(database)
-    .all(id)
-    .some((outcome) => decisionTable[outcome].clean.pause !== 'key');
 }
 
 /** @param fingerprint that of the key with which it would be sent */

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { errorText, eventText, callTexts, stateText, adviceAbout } from '../../admin/entry-text.ts';
 import { isoTime, shortTime } from '../../core/clock.ts';
-import { recheckText } from '../../core/operator/queue-explanation.ts';
+import { waitTexts } from '../../core/operator/queue-explanation.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
 import type { Unit } from '../../core/answers/order-answer.ts';
 import { labelledFields } from '../../core/answers/unit-fields.ts';
@@ -230,15 +230,14 @@ function deliveryText({ sink, done, doneAt, lastError, givenUpAt }: DeliveryDeta
 }
 
 function entryAsText(entry: EntryDetail, unknownLimit: number): string {
-  const { reference, state, reviewReason, nextAttemptAt, nextStep, awaitsRecheck, pausedBy } =
-    entry;
+  const { reference, state, reviewReason, nextAttemptAt, nextStep, pausedBy } = entry;
   const actions = allowedActions(entry);
   const facts: readonly (readonly [string, string | null])[] = [
     ['asked', entry.asked],
     ['state', stateText(entry)],
     [state === 'held' ? 'held' : 'review', reviewReason],
     ['next', nextAttemptAt === null ? null : `${nextStep}, due ${shortTime(nextAttemptAt)}`],
-    ['waits', awaitsRecheck === null ? null : recheckText(awaitsRecheck)],
+    ['waits', waitTexts(entry).join('; ')],
     ...pausedBy.map(
       (pause) =>
         ['paused', `${pause.scope} since ${shortTime(pause.since)}: ${pause.reason}`] as const,

@@ -46,6 +46,9 @@ export const outcomeRows = [
 ] as const;
 export type OutcomeRow = (typeof outcomeRows)[number];
 
+/** Outcomes that deny the key: the API processed nothing, whatever was sent with it. */
+export const keyDenials: readonly OutcomeRow[] = ['invalid_key', 'ip_not_allowed'];
+
 /** Outcomes in which the API judged the order itself, not the account, the key or the rate. */
 export const verdictRows: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
   'accepted',

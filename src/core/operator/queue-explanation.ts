@@ -80,8 +80,23 @@ export interface AwaitedRecheck {
   readonly problem: string | null;
 }
 
-/** Why such an entry is not sent, for people. */
-export function recheckText({ since, problem }: AwaitedRecheck): string {
+/** The things that an entry waits for before it is sent. */
+export interface Awaited {
+  readonly awaitsRecheck: AwaitedRecheck | null;
+  /** The name of a key: another one may be of another account. */
+  readonly waitsForKey: string | null;
+}
+
+/** Why such an entry is not sent, for people; empty when it waits for nothing. */
+export function waitTexts({ awaitsRecheck, waitsForKey }: Awaited): readonly string[] {
+  const own = `it was sent with the key ${waitsForKey}, so only that key sends it, until another key is known to be of the same account`;
+  return [
+    ...(awaitsRecheck === null ? [] : [recheckText(awaitsRecheck)]),
+    ...(waitsForKey === null ? [] : [own]),
+  ];
+}
+
+function recheckText({ since, problem }: AwaitedRecheck): string {
   const why = `its order is read again from the shop before it is bought, and it has waited for that since ${since}`;
   return problem === null ? why : `${why}; the last try failed: ${problem}`;
 }

@@ -11,6 +11,7 @@ import { wallAhead } from '../sqlite/steady-time.ts';
 import { purchaseFactsOf } from '../entries/after-loss.ts';
 import { isoOf, type EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../entries/open-calls.ts';
+import { awaitedKeyOf } from '../entries/sender-keys.ts';
 import { type Pause, readPauses } from '../entries/pauses.ts';
 import type { AuditEntry } from './audit-log.ts';
 import { everySource } from './entries-by-source.ts';
@@ -185,6 +186,7 @@ function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext) {
      * for that.
      */
     awaitsRecheck,
+    waitsForKey: awaitedKeyOf(database, row.reference),
     pausedBy: pausesOf(row, context).map(({ scope, reason, sinceMs }) => ({
       scope,
       reason,

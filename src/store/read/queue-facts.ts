@@ -2,6 +2,7 @@ import type { AwaitedRecheck } from '../../core/operator/queue-explanation.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../entries/lanes.ts';
+import { awaitedKeyOf } from '../entries/sender-keys.ts';
 import { columnOf, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { wallOf } from '../sqlite/steady-time.ts';
 import { isoOf } from '../sqlite/rows.ts';
@@ -108,7 +109,8 @@ export function readQueuedEntry(database: Sqlite, reference: string) {
   const before = selectBefore.get(row.state)?.(database).get(row) ?? 0;
   const replacedBy: readonly string[] = JSON.parse(row.replacedBy);
   const awaitsRecheck: AwaitedRecheck | null = JSON.parse(row.awaitsRecheck ?? 'null');
-  return { ...entry, before, replacedBy, awaitsRecheck };
+  const waitsForKey = awaitedKeyOf(database, reference);
+  return { ...entry, before, replacedBy, awaitsRecheck, waitsForKey };
 }
 
 // The state stands in the text: then SQLite can use the index of its entries. Each lane is a queue;

@@ -4,7 +4,7 @@ import { decideSubmission } from '../../../src/buying/decision/decide-submission
 import { decisionTable } from '../../../src/buying/decision/decision-table.ts';
 import { canTransition, type EntryState } from '../../../src/core/entry/states.ts';
 import { operations, type Operation } from '../../../src/core/order/purchase.ts';
-import { outcomeRows, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
+import { keyDenials, outcomeRows, type OutcomeRow } from '../../../src/core/answers/outcome.ts';
 import type { EntryFacts } from '../../../src/buying/decision/settlement.ts';
 import { wholesaleErrors } from '../../../src/core/answers/wholesale-errors.ts';
 import {
@@ -18,6 +18,11 @@ import {
   refused,
   saidBefore,
 } from '../../support/facts.ts';
+
+it('the outcomes that deny a key are those that pause it', () => {
+  const rows = outcomeRows.filter((row) => decisionTable[row].clean.pause === 'key');
+  expect(rows).toEqual(keyDenials);
+});
 
 describe('the decision about a submission', () => {
   it('has a cell for every row and column, and each leads to a state that may follow "sending"', () => {

@@ -62,13 +62,15 @@ describe('a claim of an entry that waits, of which a copy of the last call may h
   const main = { keyName: 'main', keyValue: 'value-main' };
   const spare = { keyName: 'spare', keyValue: 'value-spare' };
 
-  /** The key `main` sent it, and got this answer. No order was delivered yet. */
-  async function answered(row: Settlement['row']): Promise<Outbox> {
+  /** The key `main` sent them, and got this answer. No order was delivered yet. */
+  async function answered(row: Settlement['row'], count = 1): Promise<Outbox> {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     const keys = [main, spare].map(({ keyName, keyValue }) => ({ name: keyName, value: keyValue }));
     await box.store.adoptKeys({ keys, nowMs: 1000, whileRunning: false });
-    await box.accept([line()]);
+    await box.accept(
+      Array.from({ length: count }, (_, index) => line({ lineId: String(index + 1) })),
+    );
     const waits = {
       ...nothing,
       row,
@@ -77,7 +79,8 @@ describe('a claim of an entry that waits, of which a copy of the last call may h
       outcomeUnknown: false,
       inFlightWindowEndMs: null,
     } as const;
-    await stepsOf(box.store).closeAttempt(close(await box.opened(main), waits));
+    for (let call = 0; call < count; call += 1)
+      await stepsOf(box.store).closeAttempt(close(await box.opened(main), waits));
     return box;
   }
 
@@ -87,6 +90,28 @@ describe('a claim of an entry that waits, of which a copy of the last call may h
     expect(await stepsOf(box.store).openAttempt(claim)).toBeNull();
     const again = await box.opened({ nowMs: 4000, ...main, ...judging(true) });
     expect(again.purpose).toBe('submit');
+  });
+
+  it('lets the other key send what comes behind it, whatever the number of such entries', async () => {
+    const box = await answered('rate_limited', 250);
+    await box.accept([line({ orderId: '1002' })]);
+    const next = await box.opened({ nowMs: 4000, ...spare, ...judging(true) });
+    expect(next.entry.reference).toBe(String(entries(box).at(-1)?.['reference']));
+  });
+
+  it('says that it waits for its own key, until that is paused or the other one is known', async () => {
+    const box = await answered('rate_limited');
+    const reference = String(entries(box)[0]?.['reference']);
+    const awaited = () => box.store.read.queuedEntry(reference)?.waitsForKey;
+    expect(awaited()).toBe('main');
+    expect(box.store.read.showOrder('shop1', '1001')?.entries[0]?.waitsForKey).toBe('main');
+    const { accountKeys } = stepsOf(box.store);
+    for (const { keyValue } of [main, spare]) await accountKeys.prove(keyValue);
+    expect(awaited()).toBeNull();
+    const other = await answered('rate_limited');
+    const paused = { scope: 'key:main', reason: 'key_revoked', openedBy: 'worker', message: '' };
+    await other.store.pauses.open({ ...paused, probeAtMs: null, nowMs: 3000 });
+    expect(other.store.read.queuedEntry(reference)?.waitsForKey).toBeNull();
   });
 
   it('needs review when its own key buys nothing any more, and sends what comes behind it', async () => {

@@ -106,7 +106,7 @@ const resolutionInputs = (
 ${textInput('order_number', "The supplier's number of the order")}
 ${textInput('note', 'A sentence for the result that the shop gets')}
 <label>The delivered units, one code per line<br><textarea name="units" rows="3" maxlength="40000" autocomplete="off"></textarea></label>
-<label><input type="checkbox" name="no_units" value="yes"> The units are not known: the result asks for delivery by hand</label>`;
+<label><input type="checkbox" name="no_units" value="yes"> The units are not known: the result asks for delivery by hand. With a sentence above, shown ones are erased</label>`;
 
 /** Nothing is decided by it. */
 const preview = (

@@ -114,7 +114,10 @@ function addResolve(orders: Command, context: CliContext): void {
       '--units <file>',
       'the delivered units, one code per line or a JSON list; - is standard input',
     )
-    .option('--no-units', 'they are not known: the result asks for delivery by hand')
+    .option(
+      '--no-units',
+      'they are not known: the result asks for delivery by hand; with --note, shown ones are erased',
+    )
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {
     const { as, give: pieces, orderNumber = null, note = null, iccid = [] } = options;

@@ -255,9 +255,17 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
     );
   }
   // All that were ordered take the place of what answers showed: nothing of it was delivered yet. If
-  // the operator knows none although all were shown, the order was in progress: those may be none.
+  // the operator knows none although all were shown, the order may have been in progress, or only a
+  // field was not read: nothing is erased before they say that those are no units.
   const isWhole = order.units?.length === ordered;
-  const areNone = order.units?.length === 0 && missingUnits(facts, facts.units) === 0;
+  const areShown = facts.inQuestion || missingUnits(facts, facts.units) === 0;
+  const areNone = deliversUnits(facts.operation) && order.units?.length === 0 && areShown;
+  if (areNone && order.note === null) {
+    return refuse(
+      `answers showed all the units of ${facts.reference}`,
+      'leave --no-units out, or enter others with --units; if nothing was delivered, say so with --note: then the shown units are erased',
+    );
+  }
   const isOther = facts.state === 'needs_review' && (isWhole || areNone);
   const before = isOther ? { ...facts, units: [] } : facts;
   const entered = unitsByOperator(before, order.as, order.units);

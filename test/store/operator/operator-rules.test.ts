@@ -157,7 +157,14 @@ describe('an entry that an operator resolves', () => {
     const box = await standingIn('pending');
     const shown = { ...answer, status: 'processing', units: [{ code: 'NOT-YET-1' }] };
     await settle(box, { ...nothing, row: 'accepted', answer: shown, state: 'needs_review' });
-    await act(box, { ...bought, orderNumber: answer.orderNumber, units: [] });
+    const none = { ...bought, orderNumber: answer.orderNumber, units: [] };
+    const before = everything(box);
+    await expect(act(box, none)).rejects.toMatchObject({
+      message: expect.stringContaining('answers showed all the units'),
+      hint: expect.stringContaining('if nothing was delivered, say so with --note'),
+    });
+    expect(everything(box)).toEqual(before);
+    await act(box, { ...none, note: 'Nothing was delivered.' });
     const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
     expect(due?.document.lines[0]?.entries[0]).toMatchObject({
       state: 'needs_manual_delivery',

@@ -98,7 +98,8 @@ function adminPages(
   const { config, clock, version } = deps;
   const { read } = parts.store;
   const logger = deps.logger.child({ component: 'pages' });
-  const access = new PageAccess(() => current.config.admin, clock, logger);
+  const record = parts.store.operator.signedIn;
+  const access = new PageAccess(() => current.config.admin, { clock, logger, record });
   return pageRoutes({
     access,
     logger,

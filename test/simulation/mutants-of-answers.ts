@@ -70,10 +70,8 @@ export const mutantsOfAnswers: readonly Mutant[] = [
   },
   {
     name: 'a key of another account sends what a copy may have bought',
-    file: 'buying/queue/queue-sql.ts',
-    changes: [
-      ['isSent ? otherSenderOf(database, row.id, fingerprint) : null', 'null as 0 | 1 | null'],
-    ],
+    file: 'store/entries/sender-keys.ts',
+    changes: [['`(e.sent_since_lookup = 1 AND', '`(0 AND e.sent_since_lookup = 1 AND']],
   },
   {
     name: 'an operator delivers what an order in progress showed',

@@ -80,7 +80,7 @@ function addSignIn(routes: Hono<PageEnv>, access: PageAccess): void {
     if (forbidden !== null) return await refuse(context, forbidden);
     const form = await context.req.parseBody();
     const returnTo = ownPath(form['return_to']);
-    const signIn = access.signIn(
+    const signIn = await access.signIn(
       context,
       typeof form['token'] === 'string' ? form['token'].trim() : '',
     );

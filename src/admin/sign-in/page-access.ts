@@ -5,6 +5,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { arePagesShown } from '../../config/admin-rules.ts';
 import type { Logger } from 'pino';
+import type { Operator } from '../../store/operator/operator.ts';
 import type { AdminSettings } from '../settings.ts';
 import { isHttps, type PageEnv, type Visitor } from './visitor.ts';
 
@@ -50,6 +51,8 @@ export class PageAccess {
   readonly #settings: () => AdminSettings;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  /** Writes the audit log. */
+  readonly #record: Operator['signedIn'];
   readonly #failedTokens: FailedTokens;
   /**
    * By the digest of the id in the cookie, so the time of a search reveals nothing about an id; the
@@ -58,10 +61,14 @@ export class PageAccess {
   readonly #sessions = new Map<string, Session>();
 
   /** @param settings those in use: a reload adds and removes tokens */
-  constructor(settings: () => AdminSettings, clock: Clock, logger: Logger) {
+  constructor(
+    settings: () => AdminSettings,
+    { clock, logger, record }: { clock: Clock; logger: Logger; record: Operator['signedIn'] },
+  ) {
     this.#settings = settings;
     this.#clock = clock;
     this.#logger = logger;
+    this.#record = record;
     this.#failedTokens = new FailedTokens(clock, logger);
   }
 
@@ -96,7 +103,7 @@ export class PageAccess {
    * Signs a visitor with a right token in. Wrong ones are slowed down for each address, and short
    * right ones among them.
    */
-  signIn(context: Context<PageEnv>, sent: string): SignIn {
+  async signIn(context: Context<PageEnv>, sent: string): Promise<SignIn> {
     const { remoteAddress } = context.env.incoming.socket;
     const owner = ownerOfToken(knownTokens(this.#settings().tokens), sent);
     const waitMs = this.#failedTokens.judge(remoteAddress, sent, owner?.name ?? null);
@@ -109,7 +116,13 @@ export class PageAccess {
       sameSite: 'Strict',
       secure: isHttps(context),
     });
-    this.#logger.info({ token: owner.name, role: owner.role }, 'signed in to the pages');
+    const { name, role } = owner;
+    const reason = 'signed in to the pages';
+    this.#logger.info({ name, role }, reason);
+    await this.#record({ actor: `page:${name}`, role, reason, nowMs: this.#clock.wallMs() }).catch(
+      // Whoever signs in may do so because the disk is full.
+      (error: unknown) => this.#logger.warn({ err: error, name }, 'a sign-in was not recorded'),
+    );
     return { ok: true };
   }
 

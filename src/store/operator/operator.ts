@@ -77,6 +77,12 @@ export class Operator extends OutboxSteps {
    */
   readonly pauseScope = this.#decision(pauseScope);
 
+  /** Somebody signed in to the pages. */
+  readonly signedIn = this.#decision(
+    ({ database }, { role, ...request }: AuditedRequest & { readonly role: string }) =>
+      recordAudit(database, { ...request, action: 'sign_in', subject: 'pages', detail: { role } }),
+  );
+
   /** @throws OrderSyncError INVALID_INPUT, NOT_ALLOWED when it is not paused */
   readonly resumeScope = this.#decision(resumeScope);
 

@@ -1,5 +1,4 @@
 import { request } from 'node:http';
-import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { actionRoutes } from '../../../src/admin/actions/action-routes.ts';
@@ -16,6 +15,7 @@ import {
   type CommandResult,
   type OperatorCommand,
 } from '../../../src/core/operator/operator-command.ts';
+import { createLogger } from '../../../src/ops/logger.ts';
 import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { explainQueue } from '../../../src/buying/queue/explain-queue.ts';
@@ -70,7 +70,9 @@ export async function startPages(options: PagesOptions = {}) {
   const store = options.store ?? openOutbox(place);
   if (options.store === undefined) onTestFinished(() => store.close());
   const clock = new HandClock(options.nowMs ?? nowMs);
-  const logger = pino({ level: 'silent' });
+  const logLines: string[] = [];
+  const stream = { write: (text: string) => void logLines.push(text) };
+  const logger = createLogger({ level: 'info', version: '1.2.3', instance: 'acme' }, stream);
   const listen = { host: '127.0.0.1', port: 0 };
   let settings: AdminSettings = { listen, tokens, hosts: [], isTrial: true, ...options.settings };
   const sources: PageSources = {
@@ -94,7 +96,8 @@ export async function startPages(options: PagesOptions = {}) {
     clock,
     ...options.sources,
   };
-  const access = new PageAccess(() => settings, clock, logger);
+  const record = store.operator.signedIn;
+  const access = new PageAccess(() => settings, { clock, logger, record });
   const settingsOfCommands = {
     keyNames: ['main'],
     referenceExpiryMs: 86_400_000,
@@ -138,6 +141,8 @@ export async function startPages(options: PagesOptions = {}) {
     await ask('/sign-in', { method: 'POST', form: { token, return_to: '/' }, headers });
   return {
     address: server.address,
+    /** The log so far. */
+    logLines,
     clock,
     store,
     ask,

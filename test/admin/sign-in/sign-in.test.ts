@@ -24,6 +24,21 @@ describe('a sign-in to the pages', () => {
     expect(overview.text).toContain('anna (operator)');
   });
 
+  it('is in the log and in the audit log, with the name and without the token', async () => {
+    const { as, store, logLines } = await startPages();
+    await as(viewerToken);
+    const line = logLines.find((it) => it.includes('signed in to the pages'));
+    expect(JSON.parse(line ?? '')).toMatchObject({ name: 'ben', role: 'viewer' });
+    expect(logLines.join('')).not.toContain(viewerToken);
+    const audited = () => store.read.auditLog({ action: 'sign_in' }, { limit: 2 }).rows;
+    expect(audited()).toHaveLength(1);
+    expect(audited()[0]).toMatchObject({
+      actor: 'page:ben',
+      subject: 'pages',
+      detail: { role: 'viewer' },
+    });
+  });
+
   it('marks the cookie as secure when the browser came by https', async () => {
     const { signIn } = await startPages();
     const signed = await signIn(operatorToken, {

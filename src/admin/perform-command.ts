@@ -71,7 +71,9 @@ export async function performCommand(
       await store.operator.pauseScope({ ...command, nowMs });
       return { kind: 'scope', scope: command.scope, paused: true };
     case 'resume':
-      await store.operator.resumeScope({ ...command, nowMs });
+      if (command.scope.startsWith('sink:'))
+        await store.operator.trySink({ ...command, sink: command.scope.slice(5), nowMs });
+      else await store.operator.resumeScope({ ...command, nowMs });
       return { kind: 'scope', scope: command.scope, paused: false };
     case 'rewrite_results':
       return { kind: 'results', ...(await store.operator.redeliver({ ...command, nowMs })) };

@@ -169,8 +169,9 @@ export function pauseFindings({ databasePath }: Config): readonly Finding[] {
       reader.attention(mostPauses, { kind }),
     ),
   );
-  return pauses.map(({ scope, code, since, message, holdsUp, whatToDo }) => {
-    const next = whatToDo.replace('`queue resume`', `\`queue resume ${scope}\``);
+  return pauses.map(({ id, scope, code, since, message, holdsUp, whatToDo }) => {
+    const named = id.startsWith('sink:') ? id : scope;
+    const next = whatToDo.replace('`queue resume`', `\`queue resume ${named}\``);
     return {
       check: String(scope),
       ...warn(`${code} since ${since}: ${message ?? ''}; holds up ${holdsUp}`, next),

@@ -45,17 +45,23 @@ export class SinkPause {
     });
   }
 
-  /** Continues a pause of an earlier run, once. Called before anything else. */
+  /**
+   * Continues a pause of an earlier run, or one whose next try an operator asked for. Called before
+   * each look for results.
+   */
   async restore(): Promise<void> {
     const { store, clock, sink, logger } = this.#deps;
-    if (this.#isRestored) return;
+    if (this.#isRestored && !(this.isPaused && this.waitMs() > 0)) return;
     const stored = await store.results.sinkPause(sink);
+    const isFirst = !this.#isRestored;
     this.#isRestored = true;
     if (stored === null) return;
     const waitMs = stored.probeAtMs - clock.steadyMs();
+    if (!isFirst && waitMs > 0) return;
     this.#breaker.restore(clock.wallMs() - stored.sinceMs, waitMs, stored.probes);
     this.#breaker.remind();
-    logger.warn({ sink, reason: stored.reason }, 'this sink is paused since an earlier run');
+    const text = isFirst ? 'this sink is paused since an earlier run' : 'this sink is tried now';
+    logger.warn({ sink, reason: stored.reason }, text);
   }
 
   /** How long until the next delivery may begin, in ms. */

@@ -407,6 +407,12 @@ describe('when everything is sent, about', () => {
     },
   );
 
+  it('calls in flight are usual work, and no note', async () => {
+    await orders(9);
+    for (let call = 0; call < 8; call += 1) await outbox.opened({ nowMs, steadyMs: clock.now });
+    expect(explainedQueue()).toMatchObject({ notes: [], reasons: [] });
+  });
+
   it('counts what is free now', async () => {
     await orders(30);
     useKeys(2);

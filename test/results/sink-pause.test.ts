@@ -144,6 +144,31 @@ describe('a sink that fails', () => {
     expect(logged('takes results again')).toHaveLength(1);
   });
 
+  it('is tried at once when an operator asks for it', async () => {
+    receive = down;
+    await accept(...numbered(12));
+    await passUntil(() => false, hour);
+    const before = calls.length;
+    receive = () => null;
+    const asked = {
+      sink: sinkName,
+      actor: 'page:anna',
+      reason: 'the shop is back',
+      nowMs: machine.wallMs(),
+    };
+    await outbox.store.operator.trySink(asked);
+    loop.notify();
+    await passUntil(() => delivered.length === 12, 10_000);
+    expect(calls.length).toBe(before + 12);
+    expect(outbox.store.read.auditLog({ action: 'resume' }, { limit: 2 }).rows).toMatchObject([
+      { actor: 'page:anna', subject: `sink:${sinkName}`, reason: 'the shop is back' },
+    ]);
+    await expect(outbox.store.operator.trySink(asked)).rejects.toMatchObject({
+      code: 'NOT_ALLOWED',
+      message: `The sink ${sinkName} is not paused`,
+    });
+  });
+
   it('stays paused over a restart, without the failures before', async () => {
     receive = down;
     await accept(...numbered(12));

@@ -215,11 +215,16 @@ function pauseAction(scopes: readonly string[]): OfferedAction {
   };
 }
 
-const resumeAction = (scope: string): OfferedAction => ({
-  title: 'Resume',
-  what: `Orders that wait for ${scope} are bought again.`,
-  fields: { action: 'resume', scope },
-});
+const resumeAction = (scope: string): OfferedAction => {
+  const isSink = scope.startsWith('sink:');
+  return {
+    title: isSink ? 'Try now' : 'Resume',
+    what: isSink
+      ? `The next result is delivered to ${scope.slice(5)} at once. If it is taken, the others follow.`
+      : `Orders that wait for ${scope} are bought again.`,
+    fields: { action: 'resume', scope },
+  };
+};
 
 function attentionActions({
   id,
@@ -230,8 +235,8 @@ function attentionActions({
   const what = 'The row leaves the attention list. Nothing is bought, sent or cancelled by that.';
   if (canAcknowledge)
     return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
-  // A sink is resumed by its next delivery, not by an operator.
-  return kind === 'pause' && scope !== null && id === `pause:${scope}` ? [resumeAction(scope)] : [];
+  if (kind !== 'pause' || scope === null) return [];
+  return [resumeAction(id === `pause:${scope}` ? scope : id)];
 }
 
 /** The form of a list with check boxes, and what may be done with those that are set. */

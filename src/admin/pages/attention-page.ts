@@ -135,6 +135,7 @@ const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
   retry: '"Retry now"',
   rewrite: '"Deliver again"',
   show: 'the page of the order',
+  try: '"Try now"',
 };
 
 /**

@@ -10,6 +10,7 @@ import {
   asked,
   dayMs,
   dayOf,
+  dueText,
   filterForm,
   longText,
   oneOf,
@@ -95,7 +96,7 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
     row.sink,
     row.tries,
     row.lastError === null ? null : longText(row.lastError),
-    timeText(isOpen ? row.dueAt : row.givenUpAt, clock.wallMs()),
+    isOpen ? dueText(row.dueAt, clock.wallMs()) : timeText(row.givenUpAt, clock.wallMs()),
     row.source === null || row.orderId === null
       ? null
       : actionForms.delivery(row.sink, { source: row.source, orderId: row.orderId }, context),
@@ -111,15 +112,17 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
     isOpen ? 'Tried next' : 'Given up',
     'Decide',
   ];
-  const noRows = isOpen
-    ? 'No result waits: every sink has what it should have.'
-    : 'No delivery was given up.';
+  const isHeldUp = read.sinkPauses().some(({ waiting }) => waiting > 0);
+  const noOpen = isHeldUp
+    ? 'No other result waits.'
+    : 'No result waits: every sink has what it should have.';
+  const noRows = isOpen ? noOpen : 'No delivery was given up.';
   return html`${filterForm(url, {
     status: ['Show', ['open', 'those that are tried'], ['given_up', 'those that were given up']],
     sink: 'Sink, for example folder',
   })}
 ${pausedSinks(sources, context)}
-${rows.length === 0 ? html`<p class="good">${noRows} What was delivered when stands on the page of its order.</p>` : table(caption, header, cells)}
+${rows.length === 0 ? html`<p class="${isHeldUp ? '' : 'good'}">${noRows} What was delivered when stands on the page of its order.</p>` : table(caption, header, cells)}
 ${paging(url, next)}`;
 }
 

@@ -11,6 +11,7 @@ import type { Html } from '../html/document.ts';
 import { actionForms } from './action-forms.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import {
+  dueText,
   asked,
   factList,
   longText,
@@ -128,7 +129,7 @@ function nextText({ nextAttemptAt, nextStep, pausedBy }: EntryDetail, nowMs: num
   if (nextAttemptAt === null) return null;
   const step = nextStep === 'send' ? 'ordered at the supplier' : 'looked up at the supplier';
   if (pausedBy.length > 0) return html`${step}, when what holds it up is not paused any more`;
-  return html`${step}, due ${timeText(nextAttemptAt, nowMs)}`;
+  return html`${step}, due ${dueText(nextAttemptAt, nowMs)}`;
 }
 
 export function notAccepted({ source, rejections }: OrderDetail): Html | null {

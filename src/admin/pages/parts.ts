@@ -72,6 +72,10 @@ export function timeText(time: string | number | null, nowMs: number): Html {
   return html`<span class="when"><time datetime="${iso}">${shortTime(iso)}</time> <span class="faint">${distance}</span></span>`;
 }
 
+/** A time at which something is due: one that has come is now. */
+export const dueText = (time: string | number | null, nowMs: number): Html =>
+  time !== null && new Date(time).getTime() <= nowMs ? html`now` : timeText(time, nowMs);
+
 /** A text of a length that others decide: a long one is cut, and shown whole when it is opened. */
 export function longText(text: string, length = 160): Html {
   if (text.length <= length) return html`<span class="text">${text}</span>`;

@@ -4,7 +4,7 @@ import { actionForms } from './action-forms.ts';
 import { adviceText } from './attention-page.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
-import { longText, section, table, timeText } from './parts.ts';
+import { dueText, longText, section, table, timeText } from './parts.ts';
 
 const shownPauses = 20;
 const keyName = /^wholesale\.keys\.\d+\.name$/;
@@ -29,7 +29,7 @@ export function pausedScopes(sources: PageSources, context: FormContext): Html |
       )} <span class="faint">${affectedText(affects(), nowMs)}</span>`,
       timeText(sinceMs, nowMs),
       scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
-      probeAtMs === null ? 'only an operator resumes it' : timeText(probeAtMs, nowMs),
+      probeAtMs === null ? 'only an operator resumes it' : dueText(probeAtMs, nowMs),
       html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}`,
     ],
   );
@@ -80,8 +80,8 @@ export function pausedSinks({ read, clock }: PageSources, context: FormContext):
     longText(`${reason}: ${message}`),
     timeText(sinceMs, nowMs),
     html`<a href="/deliveries?sink=${encodeURIComponent(sink)}">${waiting}</a>`,
-    timeText(probeAtMs, nowMs),
-    whatToDo(read, `sink:${sink}`, context),
+    dueText(probeAtMs, nowMs),
+    html`${whatToDo(read, `sink:${sink}`, context)}${actionForms.pause(`sink:${sink}`, context)}`,
   ]);
   const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Next try', 'What to do'];
   return section('sinks', 'Sinks that take no results', table('Paused sinks', header, rows));

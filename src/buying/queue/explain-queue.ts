@@ -221,6 +221,7 @@ function explainEntry(moment: Moment, entry: QueuedEntry): EntryExplanation {
       ? [`it is due at ${isoTime(dueAtMs)}`]
       : []),
     ...notesOf(moment),
+    ...busyTexts(moment),
     ...(ahead !== null && slotInMs > 0 && Number.isFinite(startMs) && dueAtMs < startMs
       ? [budgetText(moment)]
       : []),
@@ -255,6 +256,12 @@ function budgetText(moment: Moment): string {
   const next = timeIn(moment, moment.worker?.gate.nextInMs('spend') ?? 0);
   return `the budget: ${uses.join(' and ')} are used; the next call can start at ${next}`;
 }
+
+/** Usual while much is sent: a fact about one entry, no trouble of the queue. */
+const busyTexts = ({ worker, facts: { callsInFlight } }: Moment): readonly string[] =>
+  worker !== null && callsInFlight >= worker.concurrency
+    ? [`${callsInFlight} calls are in flight, and submit.concurrency allows ${worker.concurrency}`]
+    : [];
 
 /** The reasons that stop every call, also lookups. */
 function whyNothingIsCalled(moment: Moment): readonly string[] {
@@ -307,14 +314,10 @@ function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
 }
 
 /** The facts that slow everything down without stopping it. */
-function notesOf({ worker, usable, facts: { callsInFlight } }: Moment): readonly string[] {
+function notesOf({ worker, usable }: Moment): readonly string[] {
   if (worker === null)
     return ['no worker answers: nothing is sent until one runs; start it with `order-sync run`'];
-  const busy = `${callsInFlight} calls are in flight, and submit.concurrency allows ${worker.concurrency}`;
-  return [
-    ...usable.flatMap(({ why }) => why ?? []),
-    ...(callsInFlight >= worker.concurrency ? [busy] : []),
-  ];
+  return usable.flatMap(({ why }) => why ?? []);
 }
 
 /** Why no call is due for an entry in its state; null when one is. */

@@ -32,7 +32,7 @@ const scopes =
   'account, key:<name>, balance:<currency>, family:gift_card, family:esim, variant:<id> (a gift card product) or plan:<id> (an eSIM product)';
 const descriptions = {
   pause: 'stop sending for a scope until it is resumed',
-  resume: 'resume a scope that is paused',
+  resume: 'resume a scope that is paused; sink:<name> tries a paused sink at once',
 } as const;
 
 export function addQueue(program: Command, context: CliContext): void {
@@ -155,7 +155,8 @@ function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: Cl
       context,
     );
     const paused = action === 'pause';
-    const text = paused ? `${scope} is paused until it is resumed\n` : `${scope} is resumed\n`;
+    const resumed = scope.startsWith('sink:') ? 'is tried now' : 'is resumed';
+    const text = `${scope} ${paused ? 'is paused until it is resumed' : resumed}\n`;
     writeAnswer(context, options, { scope, paused }, text);
   });
 }

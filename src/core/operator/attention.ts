@@ -14,6 +14,7 @@ export const attentionActions = {
   rewrite: 'results rewrite --sink',
   show: 'orders show',
   test: 'wire test --last submit',
+  try: 'queue resume',
 } as const;
 export type AttentionAction = keyof typeof attentionActions;
 
@@ -73,7 +74,7 @@ export const attentionReasons = {
   paused: itsScope`read the answers in ${'show'}, ask the supplier or correct \`wholesale.wire\`, then ${'resume'}`,
   sink_paused: holding(
     'what is sent there',
-  )`repair the receiver or the folder: the worker tries again at least every five minutes`,
+  )`repair the receiver or the folder: the worker tries again at least every five minutes, and at once with ${'try'}`,
   awaits_read_back: holding(
     'this order',
   )`check the keys of the shop's API, then read it with ${'reconcile'}`,

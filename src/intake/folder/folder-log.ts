@@ -14,8 +14,9 @@ export class FolderLog {
     this.#logger = logger;
   }
 
+  /** Those of the folder itself: a full disk of the outbox is reported by a check of its own. */
   problems(): readonly string[] {
-    return [...this.#problems.values()];
+    return [...this.#problems].flatMap(([topic, message]) => (topic === 'disk' ? [] : message));
   }
 
   problem(topic: string, message: string): void {

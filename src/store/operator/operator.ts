@@ -24,6 +24,10 @@ import { actionSubjectOf, findActingRow } from '../read/order-detail.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { releaseHeldForOther } from '../entries/shop-holds.ts';
 
+const tryNow = statementOf<[string], never>(
+  'UPDATE sink_pauses SET probe_steady = 0 WHERE sink = ?',
+);
+
 type ScopeRequest = AuditedRequest & { readonly scope: string };
 
 /**
@@ -76,6 +80,17 @@ export class Operator extends OutboxSteps {
    * @throws OrderSyncError INVALID_INPUT, NOT_ALLOWED when an operator paused it already
    */
   readonly pauseScope = this.#decision(pauseScope);
+
+  /** Has a paused sink tried at once. @throws OrderSyncError NOT_ALLOWED when it is not paused */
+  readonly trySink = this.#decision(
+    ({ database }, { sink, ...request }: AuditedRequest & { readonly sink: string }): void => {
+      if (tryNow(database).run(sink).changes === 0)
+        throw new OrderSyncError('NOT_ALLOWED', `The sink ${sink} is not paused`, {
+          hint: 'paused sinks are in `order-sync queue status`',
+        });
+      recordAudit(database, { ...request, action: 'resume', subject: `sink:${sink}` });
+    },
+  );
 
   /** Somebody signed in to the pages. */
   readonly signedIn = this.#decision(

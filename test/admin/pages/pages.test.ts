@@ -413,6 +413,33 @@ describe('the pages', () => {
     expect(config).toContain('order-sync.yaml:6');
   });
 
+  it('say of a paused sink that its results wait, when it is tried, and offer to try it now', async () => {
+    const { as, ask, store } = await startPages({ decides: true });
+    const paused = { sink: 'folder', reason: 'EROFS', message: 'read-only', probes: 3 };
+    await store.results.pauseSink({
+      ...paused,
+      nowMs: nowMs - 3_600_000,
+      probeAtMs: nowMs - 56_000,
+    });
+    const session = await as(operatorToken);
+    const { text } = await ask('/deliveries', session);
+    expect(text).toContain('No other result waits.');
+    expect(text).not.toContain('every sink has what it should have');
+    expect(text).toContain('<td data-name="Next try">now</td>');
+    expect(text).toContain('<summary>Try now</summary>');
+    const form = { action: 'resume', scope: 'sink:folder', reason: 'it is mounted again' };
+    const sent = {
+      csrf: session.csrf,
+      form: 'a-form-of-16-ids',
+      return_to: '/deliveries',
+      ...form,
+    };
+    const { headers } = session;
+    const done = await ask('/actions', { method: 'POST', headers, form: sent });
+    expect(done.status).toBe(303);
+    expect((await store.results.sinkPause('folder'))?.probeAtMs).toBe(0);
+  });
+
   it('show text from outside as text', async () => {
     const { ask } = await startPages({ ...local, fill: fillWithHtml });
     const order = `/orders/shop1/${encodeURIComponent('A&B/1')}`;

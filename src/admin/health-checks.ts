@@ -31,6 +31,12 @@ const inClear = {
   next: 'make one with `openssl rand -base64 32`, put it into seal.keys, and restart the worker: docs/sealing.md',
 };
 
+const unproven = {
+  reason:
+    'no lookup has found an order yet, so refused orders and those without an answer need review',
+  next: 'once an order was bought, `order-sync doctor` says whether a lookup finds it; if not, correct wholesale.wire.lookup',
+};
+
 const warnIf = (isTrouble: boolean): CheckStatus => (isTrouble ? 'warn' : 'pass');
 
 /**
@@ -53,6 +59,7 @@ export function healthChecks(
     const { verdict, aheadMs } = apiClock.read();
     return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };
   };
+  const missed = keptAnswer(() => missedLookup(read), keptForMs, clock);
   const submission = () => warnIf(read.openPauses().length > 0);
   return [
     { name: 'database', readiness: true, check: database },
@@ -79,6 +86,12 @@ export function healthChecks(
           },
         ]),
     { name: 'submission', check: submission },
+    // Whether a lookup can tell what became of a call. Before the first purchase nobody knows.
+    {
+      name: 'lookups',
+      check: () => warnIf(missed() !== null),
+      details: () => missed() ?? (read.isAnyLookupProven() ? null : unproven),
+    },
     // The number of rows of the attention list, by kind. Their texts are only for people who may
     // read the outbox.
     { name: 'attention', check: () => warnIf(attention() !== null), details: attention },
@@ -91,6 +104,13 @@ export function healthChecks(
     { name: 'results', check: () => warnIf(sinks() !== null), details: sinks },
     ...(reloader === null ? [] : [{ name: 'config', check: () => reloader.health() }]),
   ];
+}
+
+/** Without the reference: anybody may read the health. */
+function missedLookup(read: OutboxReader): Readonly<Record<string, unknown>> | null {
+  const [row] = read.attention(1, { kind: 'lookup' });
+  if (row === undefined) return null;
+  return { reason: 'a lookup does not find an order that was bought', next: row.whatToDo };
 }
 
 /** Null when the list is empty; `more`: there are others that were not counted. */

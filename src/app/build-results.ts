@@ -82,7 +82,7 @@ export async function buildAlerts(
 }
 
 /** The lists have the rows behind these warnings, and codes in clear are no news. */
-const shownByRows = new Set(['submission', 'attention', 'results', 'sealing']);
+const shownByRows = new Set(['submission', 'attention', 'results', 'sealing', 'lookups']);
 
 /** The checks that people are told about, with what to do first. */
 export async function troublesOf(checks: readonly HealthCheck[]): Promise<readonly Trouble[]> {

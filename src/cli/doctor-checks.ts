@@ -179,6 +179,25 @@ export function pauseFindings({ databasePath }: Config): readonly Finding[] {
   });
 }
 
+/** Whether a lookup has found an order, which alone tells what became of a call without an answer. */
+export function lookupFinding({ databasePath }: Config): Finding {
+  return readOutbox(databasePath, (reader) => {
+    const [row] = reader.attention(1, { kind: 'lookup' });
+    const check = 'lookups';
+    if (row !== undefined) return { check, ...warn(row.message ?? row.code, row.whatToDo) };
+    if (reader.isAnyLookupProven()) return { check, ...pass('a lookup has found an order') };
+    const next =
+      'buy an order and run `order-sync doctor` again; if no lookup finds it, correct wholesale.wire.lookup';
+    return {
+      check,
+      ...warn(
+        'no lookup has found an order yet: refused orders and those without an answer need review',
+        next,
+      ),
+    };
+  });
+}
+
 /** One finding for each key. */
 export function keyFindings({ keys }: ApiResult): readonly Finding[] {
   return keys.map((key) => ({ check: `key:${key.key}`, ...checkKey(key) }));

@@ -1,6 +1,10 @@
 import { stepsOf } from '../support/steps.ts';
 import { afterEach, describe, expect, it } from 'vitest';
-import { withoutAnswer, type OutcomeRow } from '../../src/core/answers/outcome.ts';
+import {
+  withoutAnswer,
+  type LookupOutcome,
+  type OutcomeRow,
+} from '../../src/core/answers/outcome.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import type { AttemptDeps } from '../../src/buying/run-call.ts';
 import { BudgetGate } from '../../src/buying/budget/budget-gate.ts';
@@ -117,4 +121,57 @@ it('believes lookups from the record of the proof on, although the disk is full 
   await lookups.recordFound('gift_card_order', wholesale);
   expect(lookups.hasFound('gift_card_order', wholesale)).toBe(true);
   expect(lookups.hasFound('esim_order', wholesale)).toBe(false);
+});
+
+describe('a lookup that does not find what was bought', () => {
+  const withPath = (path: string | null) => ({ lookupPath: () => path });
+  const refused = (row: OutcomeRow, http: number | null) =>
+    ({ kind: 'failed', outcome: { ...withoutAnswer(row, true, 'no'), http } }) as const;
+
+  /** Looks up the order that was bought. Returns the rows of the attention list about it. */
+  async function asked(
+    answers: readonly LookupOutcome[],
+    paths: readonly (string | null)[] = answers.map(() => '/orders/{key}'),
+  ): Promise<readonly (readonly string[])[]> {
+    outbox = await Outbox.open();
+    const { store } = outbox;
+    await outbox.accept([line()]);
+    await stepsOf(store).closeAttempt(close(await outbox.opened(), fulfilled));
+    const left = [...answers];
+    const usual = attemptDeps(store, { lookUp: async () => left.shift() ?? { kind: 'absent' } });
+    const rows: string[][] = [];
+    for (const path of paths) {
+      const deps = { ...usual, wholesale: { ...usual.wholesale, ...withPath(path) } };
+      await deps.lookups.tryOne(deps, new AbortController().signal);
+      rows.push(store.read.attention(9, { kind: 'lookup' }).map(({ message }) => message ?? ''));
+    }
+    return rows;
+  }
+
+  it.each([
+    ['the API does not know it', { kind: 'absent' } as const],
+    ['something else answers', refused('foreign_refusal', 404)],
+    ['a page answers', refused('unreadable_success', 200)],
+  ])(
+    'needs attention until one is found under a corrected path, which is tried at once: %s',
+    async (_what, answered) => {
+      const found = { kind: 'found', answer } as const;
+      const paths = ['/orders/{key}', '/orders/by-reference/{key}'];
+      expect(await asked([answered, found], paths)).toEqual([
+        [expect.stringContaining('at /orders/{key} does not find the order os-')],
+        [],
+      ]);
+    },
+  );
+
+  it('is not told of where the call was denied or brought no answer, or nobody looks up any more', async () => {
+    for (const answered of [
+      refused('invalid_key', 401),
+      refused('dropped', null),
+      refused('server_error', 500),
+    ])
+      expect(await asked([answered])).toEqual([[]]);
+    const rows = await asked([{ kind: 'absent' }], ['/orders/{key}', null]);
+    expect(rows.map(({ length }) => length)).toEqual([1, 0]);
+  });
 });

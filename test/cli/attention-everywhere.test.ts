@@ -422,6 +422,19 @@ const ways: readonly Way[] = [
     refusal: null,
   },
   {
+    name: 'a lookup that does not find what was bought',
+    fail: async (store) => {
+      const missed = { kind: 'gift_card', path: '/orders/{key}', reference: 'os-1' } as const;
+      const at = new Date(agoMs(anHour)).toISOString();
+      await stepsOf(store).lookups.miss({ ...missed, at });
+    },
+    kind: 'lookup',
+    code: 'lookup_unproven',
+    message: 'at /orders/{key} does not find the order os-1, which was bought',
+    result: null,
+    refusal: 'wholesale.wire.lookup',
+  },
+  {
     name: 'an older copy of the database',
     fail: (store) =>
       store.operator.beginAfterLoss({
@@ -610,6 +623,7 @@ describe('each way in which an order can fail', () => {
       storefront: true,
       invalid_file: true,
       delivery: true,
+      lookup: true,
       older_copy: true,
       key_used_elsewhere: true,
       pause: true,

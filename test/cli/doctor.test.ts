@@ -42,6 +42,8 @@ describe('order-sync doctor', () => {
       'pass  disk',
       'pass  folders',
       'pass  database',
+      'warn  lookups',
+      '      next',
       'pass  key',
       'pass  prices',
       'pass  clock',

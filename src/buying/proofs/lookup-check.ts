@@ -9,6 +9,8 @@ import {
 } from '../../core/order/purchase.ts';
 import type { LookupProof, LookupProofs } from './lookup-proofs-sql.ts';
 import { budgetedLookup, type CallDeps } from './budgeted-read.ts';
+import { isoTime, type Clock } from '../../core/clock.ts';
+import type { LookupOutcome, Outcome } from '../../core/answers/outcome.ts';
 import type { WholesalePort } from '../../wholesale/wholesale-port.ts';
 
 interface LookupSteps {
@@ -38,7 +40,10 @@ const familyOfKind = (kind: LookedUp): Family => (kind === 'esim_topup' ? 'esim'
 export class LookupCheck {
   readonly #steps: LookupSteps;
   #proven: readonly LookupProof[] = [];
-  readonly #notBefore = new Map<LookedUp, number>();
+  /** By kind and path: a corrected path is tried at once. */
+  readonly #notBefore = new Map<string, number>();
+  /** The kinds of which the outbox may say that a lookup did not find an order. */
+  readonly #mayBeMissed = new Set<LookedUp>(lookedUpKinds);
 
   constructor(steps: LookupSteps) {
     this.#steps = steps;
@@ -85,37 +90,53 @@ export class LookupCheck {
     deps: CallDeps & { readonly wholesale: WholesalePort; readonly logger: Logger },
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, wholesale, logger } = deps;
+    const { clock, wholesale } = deps;
     for (const kind of lookedUpKinds) {
       const family = familyOfKind(kind);
       const now = clock.steadyMs();
       const path = wholesale.lookupPath(family);
-      if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(kind) ?? 0))
+      if (path === null && this.#mayBeMissed.delete(kind))
+        await this.#steps.lookups.forgetMiss(kind);
+      const place = `${kind} ${path}`;
+      if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(place) ?? 0))
         continue;
       const reference = await this.#steps.lookups.boughtReference(kind);
       if (reference === null) continue;
       const read = await budgetedLookup(deps, { family, reference }, signal);
       if (read === null) return;
-      const isMissingTopup = read.answer.kind === 'absent' && kind === 'esim_topup';
-      const absentRetryMs = isMissingTopup ? topupRetryMs : retryMs;
-      this.#notBefore.set(
-        kind,
-        now + (read.answer.kind === 'failed' ? failedRetryMs : absentRetryMs),
-      );
-      if (read.answer.kind === 'found') {
-        await this.#prove(kind, path);
-        logger.info({ kind }, 'lookups work: an order that was bought was found by its reference');
-      } else if (isMissingTopup) {
+      const { answer } = read;
+      const absentRetryMs = kind === 'esim_topup' ? topupRetryMs : retryMs;
+      this.#notBefore.set(place, now + (answer.kind === 'failed' ? failedRetryMs : absentRetryMs));
+      await this.#judge({ kind, path, reference }, answer, deps);
+    }
+  }
+
+  async #judge(
+    bought: LookupProof & { readonly reference: string },
+    answer: LookupOutcome,
+    { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  ): Promise<void> {
+    const { kind, path, reference } = bought;
+    if (answer.kind === 'found') {
+      await this.#prove(kind, path);
+      logger.info({ kind }, 'lookups work: an order that was bought was found by its reference');
+    } else if (kind === 'esim_topup') {
+      if (answer.kind === 'absent')
         logger.warn(
           { reference },
           'a lookup does not find a top-up that was bought: top-ups with an unknown outcome will need review',
         );
-      } else if (read.answer.kind === 'absent') {
-        logger.error(
-          { family, reference },
-          'a lookup does not find an order that was bought: check wholesale.wire.lookup; orders with an unknown outcome will need review',
-        );
-      }
+    } else if (answer.kind === 'absent' || isNoOrder(answer.outcome)) {
+      this.#mayBeMissed.add(kind);
+      await this.#steps.lookups.miss({ ...bought, at: isoTime(clock.wallMs()) });
+      logger.error(
+        { family: kind, reference },
+        'a lookup does not find an order that was bought: check wholesale.wire.lookup; orders with an unknown outcome will need review',
+      );
     }
   }
 }
+
+/** An answer that denies nobody: there is something else at this path. */
+const isNoOrder = ({ http }: Outcome): boolean =>
+  http !== null && http < 500 && ![401, 403, 429].includes(http);

@@ -1,6 +1,6 @@
 import { lookedUpKinds, type LookedUp, type Operation } from '../../core/order/purchase.ts';
 import { columnOf } from '../../store/sqlite/database.ts';
-import { readMeta, writeMeta } from '../../store/sqlite/meta.ts';
+import { deleteMeta, lookupMissed, readMeta, writeMeta } from '../../store/sqlite/meta.ts';
 import { OutboxSteps } from '../../store/sqlite/outbox.ts';
 
 /** A lookup has found an order of this kind under this path. */
@@ -32,8 +32,23 @@ export class LookupProofs extends OutboxSteps {
     });
   }
 
-  readonly prove = this.step(({ database }, { kind, path }: LookupProof) =>
-    writeMeta(database, nameOf(kind), path),
+  readonly prove = this.step(({ database }, { kind, path }: LookupProof): void => {
+    writeMeta(database, nameOf(kind), path);
+    deleteMeta(database, lookupMissed + kind);
+  });
+
+  /** A lookup did not find the order with this reference, which was surely bought. */
+  readonly miss = this.step(
+    ({ database }, { kind, ...missed }: LookupProof & { reference: string; at: string }): void => {
+      const known = readMeta(database, lookupMissed + kind);
+      if (known === undefined || JSON.parse(known).path !== missed.path)
+        writeMeta(database, lookupMissed + kind, JSON.stringify(missed));
+    },
+  );
+
+  /** Such orders are not looked up any more. */
+  readonly forgetMiss = this.step(({ database }, kind: LookedUp) =>
+    deleteMeta(database, lookupMissed + kind),
   );
 
   /**

@@ -14,6 +14,7 @@ import {
   checkSharedFolders,
   finding,
   keyFindings,
+  lookupFinding,
   pass,
   pauseFindings,
   priceFindings,
@@ -98,7 +99,7 @@ async function examineInstallation(
     ({ check, status }) => status === 'pass' || (status === 'warn' && check !== 'database'),
   );
   const asked = isUsable
-    ? [...pauseFindings(config), ...(await apiFindings(config, context))]
+    ? [...pauseFindings(config), lookupFinding(config), ...(await apiFindings(config, context))]
     : [notAsked];
   return [...local, ...asked, ...ports];
 }

@@ -62,6 +62,9 @@ export const attentionReasons = {
   key_used_elsewhere: holding(
     'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
   )`stop the other worker or program that uses this key, or give this worker keys of its own; where there is none, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
+  lookup_unproven: holding(
+    'lines with an unknown outcome, and refused ones: they need review',
+  )`correct the path in \`wholesale.wire.lookup\`, then \`reload\`; the row ends when a lookup finds the order`,
   paused_by_person: itsScope`resume it with ${'resume'}`,
   connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`check-config --reload\`; if it is right, ${'resume'}`,
   api_unreachable: itsScope`wait if the supplier is down: the worker tries again; else repair the connection`,
@@ -174,6 +177,8 @@ interface AttentionEvidence {
   readonly line_number?: number | null;
   readonly field?: string | null;
   readonly last_at?: string;
+  readonly reference?: string;
+  readonly path?: string;
   /** Of a flag about a whole shop: how often it happened. */
   readonly count?: string | null;
 }
@@ -193,6 +198,8 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
       return `the supplier refuses this product, so its other lines wait instead of being rejected. ${message ?? ''}`;
     case 'key_used_elsewhere':
       return `${scope ?? ''}: the API answers 429 although this worker keeps within the limits, last at ${evidence.last_at ?? ''}`;
+    case 'lookup_unproven':
+      return `a lookup at ${evidence.path ?? ''} does not find the order ${evidence.reference ?? ''}, which was bought`;
     case 'sink_paused':
       return `${scope ?? ''}: ${message ?? ''}`;
     case 'awaits_read_back':

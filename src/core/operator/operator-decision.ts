@@ -258,8 +258,8 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   // the operator knows none although all were shown, the order may have been in progress, or only a
   // field was not read: nothing is erased before they say that those are no units.
   const isWhole = order.units?.length === ordered;
-  const areShown = facts.inQuestion || missingUnits(facts, facts.units) === 0;
-  const areNone = deliversUnits(facts.operation) && order.units?.length === 0 && areShown;
+  const areShown = deliversUnits(facts.operation) && missingUnits(facts, facts.units) === 0;
+  const areNone = areShown && order.units?.length === 0;
   if (areNone && order.note === null) {
     return refuse(
       `answers showed all the units of ${facts.reference}`,

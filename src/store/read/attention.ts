@@ -29,6 +29,7 @@ export const attentionKinds = [
   'storefront',
   'invalid_file',
   'delivery',
+  'lookup',
   'older_copy',
   'key_used_elsewhere',
   'pause',

@@ -6,7 +6,7 @@ import { readSealUsage } from '../sealing/sealing.ts';
 import { SealedUnits } from '../sqlite/sealed-units.ts';
 import { openReadOnly, type Sqlite } from '../sqlite/database.ts';
 import { freeBytesOf } from '../sqlite/disk-errors.ts';
-import { readMeta } from '../sqlite/meta.ts';
+import { isAnyLookupProven, readMeta } from '../sqlite/meta.ts';
 import { refuseOlder } from '../sqlite/schema.ts';
 import { mappedBefore, readSkuSightings } from '../storefronts/storefront-skus.ts';
 import { readPauses } from '../entries/pauses.ts';
@@ -54,6 +54,8 @@ const reads = {
   redeliveryCount: countRedelivery,
   dueResults: readDueResults,
   sinkPauses: readSinkPauses,
+
+  isAnyLookupProven,
 
   counts: readCounts,
   sources: readSources,

@@ -21,6 +21,22 @@ export function writeMeta(database: Sqlite, name: string, value: string): void {
   upsert(database).run(name, value);
 }
 
+const remove = statementOf<[string], never>('DELETE FROM meta WHERE name = ?');
+const findAnyProof = columnOf<[], number>(
+  "SELECT 1 FROM meta WHERE name GLOB 'lookup_proven:*' LIMIT 1",
+);
+
+/** A name with this prefix and a kind: a lookup of that kind did not find what was bought. */
+export const lookupMissed = 'lookup_missed:';
+
+export function deleteMeta(database: Sqlite, name: string): void {
+  remove(database).run(name);
+}
+
+/** Whether a lookup has ever found an order. */
+export const isAnyLookupProven = (database: Sqlite): boolean =>
+  findAnyProof(database).get() !== undefined;
+
 /** What a database belongs to. */
 export interface Stamp {
   readonly upstream: string;

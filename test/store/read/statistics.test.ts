@@ -157,7 +157,7 @@ describe('the statistics of an hour', () => {
       action: 'resolve',
       as: 'fulfilled',
       orderNumber: 'GC-1',
-      note: null,
+      note: 'Nothing was delivered.',
     } as const;
     const asked = { reference, actor: 'cli:anna', reason: 'seen in their list', nowMs: day + 5000 };
     const policy = { steadyMs: 0, referenceExpiryMs: 1e9, lookupFamilies: [] };

@@ -49,6 +49,11 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'after_loss' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
 UNION ALL
+-- Only a lookup tells what became of a call without an answer, and none of this kind has found an order.
+SELECT 'lookup', 'lookup_unproven' AS reason, m.name, NULL, NULL, NULL, NULL, 'unproven', 'lookup_unproven', NULL,
+       m.value ->> '$.at', NULL, m.value, 0
+FROM meta m WHERE m.name GLOB 'lookup_missed:*'
+UNION ALL
 -- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever
 -- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of an operator after a minute.
 -- The pause of a product is shown only while it holds something up: a product that nobody orders any more waits for its trial for

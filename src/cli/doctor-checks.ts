@@ -218,18 +218,26 @@ function checkKey({ verdict, outcome, message }: ApiResult['keys'][number]): Fou
 }
 
 /**
- * Whether products have prices, in the currency of each shop and of the files; nothing where no
- * product was read.
+ * Whether products have prices, in the currency of each shop and of the files; nothing where the
+ * catalogue was not asked.
  */
 export function priceFindings({ intake }: Config, { keys }: ApiResult): readonly Finding[] {
-  const priced = keys.find(({ currencies }) => currencies !== undefined)?.currencies;
-  if (priced === undefined) return [];
+  const asked = keys.flatMap(({ verdict, currencies }) =>
+    verdict === 'open' && currencies !== undefined ? [currencies] : [],
+  );
+  if (asked.length === 0) return [];
+  const priced = asked.find((currencies) => currencies !== null);
+  if (priced === undefined) {
+    const message = 'no product of the catalogue was read: prices and currencies are not checked';
+    const next = 'map its answer below `wholesale.wire.catalogue`';
+    return [{ check: 'prices', ...warn(message, next) }];
+  }
   const used = [...intake.folders, ...intake.shops].flatMap(({ currency }) => currency ?? []);
   const missing = [...new Set(used)].filter((currency) => !priced.includes(currency));
   const first = `the first products of the catalogue have prices in ${priced.join(', ') || 'no currency'}`;
   if (priced.length > 0 && missing.length === 0) return [{ check: 'prices', ...pass(first) }];
   const next =
-    'correct the currency under `intake`, or let `order-sync wire test --for products` read a price';
+    'correct the currency under `intake`, or map the prices below `wholesale.wire.catalogue`';
   return [
     { check: 'prices', ...warn([first, ...missing.map((it) => `none in ${it}`)].join(', '), next) },
   ];

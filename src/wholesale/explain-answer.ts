@@ -34,6 +34,8 @@ export interface ExplainedAnswer {
   }[];
   /** What an operator should correct in the mapping; empty: nothing. */
   readonly problems: readonly string[];
+  /** What the answer does not say, or the mapping does not read, and what follows. */
+  readonly notes: readonly string[];
 }
 
 type Path = readonly string[];
@@ -104,12 +106,9 @@ function valuesIn(body: ExactJson, kind: SampleKind, operation: Operation, wire:
   ]);
 }
 
-function problemsOf({
-  kind,
-  row,
-  message,
-  read,
-}: Omit<ExplainedAnswer, 'problems'>): readonly string[] {
+type Explained = Omit<ExplainedAnswer, 'problems' | 'notes'>;
+
+function problemsOf({ kind, row, message, read, leaves }: Explained): readonly string[] {
   const names = Object.keys(read);
   const has = (start: string): boolean => names.some((name) => name.startsWith(start));
   if (kind === 'error') {
@@ -125,7 +124,33 @@ function problemsOf({
   const next = 'map it below `answer`, or list it in `ignored`: until then nothing is delivered';
   if (unread.length > 0) return [`not read of a unit: ${unread.join(', ')}; ${next}`];
   const isOpen = ['pending', 'refunded'].includes(read['status_class'] ?? '');
-  return isOpen || has('units[') ? [] : ['no unit is read: see `answer.codes` or `answer.esims`'];
+  const amount = leaves.find(
+    ({ path, readAs }) => readAs.length === 0 && /cost|price|amount|total|charge/i.test(path),
+  );
+  return [
+    ...(isOpen || has('units[') ? [] : ['no unit is read: see `answer.codes` or `answer.esims`']),
+    ...(has('uncountedCost') ? ['the cost is no plain amount: spending is not counted'] : []),
+    ...(has('cost') || amount === undefined
+      ? []
+      : [
+          `is ${amount.path} the cost? map it in \`answer.cost\`: until then spending is not counted`,
+        ]),
+  ];
+}
+
+/** What is lost while a value of a successful order is not read. */
+const lostWithout = {
+  order_number: 'the order cannot be named to the supplier',
+  reference: 'an answer to another order is noticed only by its goods',
+  cost: 'spending is not counted',
+  currency: 'the cost counts as one in the currency of the order',
+} as const;
+
+function notesOf({ kind, row, read }: Explained): readonly string[] {
+  if (kind === 'error' || row !== 'accepted') return [];
+  return Object.entries(lostWithout).flatMap(([name, lost]) =>
+    name in read ? [] : [`not read: ${name}: ${lost}`],
+  );
 }
 
 /**
@@ -183,5 +208,5 @@ export function explainAnswer(
     read,
     leaves,
   };
-  return { ...explained, problems: problemsOf(explained) };
+  return { ...explained, problems: problemsOf(explained), notes: notesOf(explained) };
 }

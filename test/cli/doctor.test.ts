@@ -127,7 +127,13 @@ describe('order-sync doctor', () => {
       'a catalogue whose prices are not read',
       [{ variant: 'card' }],
       'prices in no currency, none in GBP',
-      'wire test',
+      'wholesale.wire.catalogue',
+    ],
+    [
+      'a catalogue that is not mapped',
+      [],
+      'no product of the catalogue was read',
+      'wholesale.wire.catalogue',
     ],
   ])('warns of %s', async (_what, shown, words, step) => {
     const { api, place } = await apiFor({ folder: { currency: 'GBP' } });

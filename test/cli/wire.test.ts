@@ -75,6 +75,27 @@ describe('order-sync wire test', () => {
     expect((await own.run('wire', 'test', file, ...withIgnored)).code).toBe(0);
   });
 
+  it('says what is lost with each value that is not read, and ends with 8 while an amount may be the cost', async () => {
+    const codes = [{ code: 'QWER-7KQ2-1' }];
+    const { own, file } = folderWith({ codes, charged_amount: '18.90' });
+    const unread = await own.run('wire', 'test', file);
+    expect(unread.code).toBe(8);
+    for (const text of [
+      'not read: order_number: the order cannot be named',
+      'not read: reference: an answer to another order',
+      'not read: cost: spending is not counted',
+      'not read: currency: the cost counts as one in',
+      'to correct: is charged_amount the cost? map it in `answer.cost`',
+    ])
+      expect(unread.stdout).toContain(text);
+    const cost = 'wholesale.wire.answer.cost=[charged_amount]';
+    const mapped = await own.run('wire', 'test', file, '--set', cost);
+    expect(mapped.code).toBe(0);
+    expect(mapped.stdout).not.toContain('not read: cost');
+    writeFileSync(file, JSON.stringify({ codes }));
+    expect((await own.run('wire', 'test', file)).code).toBe(0);
+  });
+
   it('reads errors and lookups, and says what it is not', async () => {
     const { own, file } = folderWith({ error: { code: 'out_of_stock', message: 'None left' } });
     expect(JSON.parse((await own.run('wire', 'test', file, '--json')).stdout)).toMatchObject({

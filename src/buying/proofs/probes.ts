@@ -85,7 +85,8 @@ async function askWhetherOpen(
       outcome: row,
       message: 'the API has neither an order nor a catalogue there',
     };
-  return { verdict: probe.verdict, outcome: row, message, currencies: catalogue?.currencies };
+  const currencies = catalogue === null ? undefined : (catalogue.currencies ?? null);
+  return { verdict: probe.verdict, outcome: row, message, currencies };
 }
 
 /**

@@ -107,7 +107,7 @@ function lastAnswer(last: SampleKind, options: TestOptions): Promise<Sample> {
   });
 }
 
-function asText({ kind, family, row, message, read, leaves, problems }: ExplainedAnswer): string {
+function asText({ kind, family, row, message, read, leaves, ...found }: ExplainedAnswer): string {
   const table = renderTable(
     ['VALUE AT', 'VALUE', 'READ AS'],
     leaves.map(({ path, value, readAs }) => [
@@ -121,6 +121,7 @@ function asText({ kind, family, row, message, read, leaves, problems }: Explaine
     `read as the answer to ${kind}, ${family}`,
     `outcome: ${row}${message === '' ? '' : ` (${message})`}`,
     ...facts.map(([name, value]) => `  ${name}: ${value}`),
-    ...problems.map((problem) => `to correct: ${problem}`),
+    ...found.notes,
+    ...found.problems.map((problem) => `to correct: ${problem}`),
   ])}`;
 }

@@ -327,7 +327,8 @@ interface ApiResult {
     /** The row of the decision table that the answer is; null when there was no call. */
     outcome: string | null;
     message: string;
-    currencies?: readonly string[] | undefined;
+    /** Those of the first products; null: no product was read. Absent: the catalogue was not asked. */
+    currencies?: readonly string[] | null | undefined;
   }[];
   /** By how much this machine's clock is ahead of the API's; null: its answers do not tell. */
   aheadMs: number | null;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
 import { type ConfigSources, databaseName, givenDataDir } from '../config/layers.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
 import { openReader, type OutboxReader } from '../store/read/outbox-reader.ts';
 
 /** The options of every command that reads the configuration; `json` where it prints an answer. */
@@ -33,6 +34,34 @@ export function addReason(command: Command): Command {
   return addAnswerOptions(
     command.requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters'),
   );
+}
+
+export interface BulkForm extends ConfigOptions {
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** The options of a command that decides on one thing, or on many that a filter finds. */
+export function addBulk(command: Command): Command {
+  return addAnswerOptions(
+    command
+      .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to act)')
+      .option('--dry-run', 'of many: only show how many there are, as without --yes')
+      .option('--yes', 'of many: do it'),
+  );
+}
+
+/**
+ * The reason of what is done; null where it is only shown: many are done with `--yes`.
+ * @throws OrderSyncError USAGE
+ */
+export function reasonToAct({ reason, dryRun, yes }: BulkForm, isOne: boolean): string | null {
+  if (dryRun === true || (!isOne && yes !== true)) return null;
+  if (reason !== undefined) return reason;
+  throw new OrderSyncError('USAGE', 'Say why, for the audit log: --reason "…"', {
+    hint: isOne ? 'at least 3 characters' : 'or look first, without --yes',
+  });
 }
 
 /** Where the configuration is, as these options say. */

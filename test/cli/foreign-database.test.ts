@@ -70,7 +70,7 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   ),
   'queue pause': ['account', ...why],
   'queue resume': ['account', ...why],
-  'results rewrite': ['--all', ...why],
+  'results rewrite': ['--all', '--yes', ...why],
   'wire test': ['--last', 'submit'],
 };
 

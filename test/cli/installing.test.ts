@@ -439,7 +439,7 @@ describe('order-sync results rewrite', () => {
       ...why,
     );
     expect(one).toMatchObject({ code: 0, stdout: 'the worker will write 1 result again\n' });
-    const all = await outbox.run('results', 'rewrite', '--all', '--json', ...why);
+    const all = await outbox.run('results', 'rewrite', '--all', '--yes', '--json', ...why);
     expect(JSON.parse(all.stdout)).toEqual({ results_due: 2 });
   });
 
@@ -455,7 +455,10 @@ describe('order-sync results rewrite', () => {
       '2100-01-01',
       '--dry-run',
     );
-    expect(preview).toMatchObject({ code: 0, stdout: '2 results would be written again\n' });
+    expect(preview).toMatchObject({
+      code: 0,
+      stdout: '2 results would be written again; do it with --yes\n',
+    });
     const later = await outbox.run(
       'results',
       'rewrite',
@@ -470,13 +473,13 @@ describe('order-sync results rewrite', () => {
   it('ends with 2 without a reason, for a time or a sink that cannot be, or without a choice', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
-    const unexplained = await outbox.run('results', 'rewrite', '--all');
+    const unexplained = await outbox.run('results', 'rewrite', '--all', '--yes');
     expect([unexplained.code, unexplained.stderr]).toEqual([
       2,
       expect.stringContaining('--reason'),
     ]);
     expect((await outbox.run('results', 'rewrite', '--since', 'monday', ...why)).code).toBe(2);
-    const unknown = await outbox.run('results', 'rewrite', '--sink', 'callback', ...why);
+    const unknown = await outbox.run('results', 'rewrite', '--sink', 'callback', '--yes', ...why);
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
       expect.stringContaining('the configured sinks: folder'),
@@ -495,7 +498,7 @@ describe('order-sync results rewrite', () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     const worker = openOutbox(outbox);
-    const { code, stderr } = await outbox.run('results', 'rewrite', '--all', ...why);
+    const { code, stderr } = await outbox.run('results', 'rewrite', '--all', '--yes', ...why);
     await worker.close();
     expect(code).toBe(6);
     expect(stderr).toContain('A worker holds the outbox, but does not take commands');

@@ -154,6 +154,7 @@ describe('the callback sink in a running worker', () => {
         '--sink',
         'callback:shop',
         '--given-up',
+        '--yes',
         '--reason',
         'repaired',
       ),

@@ -169,7 +169,7 @@ describe('a CSV order file', () => {
     rmSync((await until(() => archived('gone.csv'), 'the other file')) ?? '');
     const third = place.start();
     await third.started();
-    await cli('results', 'rewrite', '--sink', 'folder', '--reason', 'test');
+    await cli('results', 'rewrite', '--sink', 'folder', '--yes', '--reason', 'test');
     const attention = () =>
       place.query<{ id: string; message: string }>(
         "SELECT id, message FROM outbox_attention WHERE id LIKE 'delivery:%:csv' ORDER BY evidence ->> 'file'",

@@ -196,7 +196,7 @@ describe('an operator who controls a running worker', () => {
     await running();
     await submit('1');
     await until(() => installation.results().get('shop/1')?.state === 'completed');
-    const { stdout } = await cli('results', 'rewrite', '--all', '--reason', 'lost them');
+    const { stdout } = await cli('results', 'rewrite', '--all', '--yes', '--reason', 'lost them');
     expect(stdout).toBe('the worker will write 1 result again\n');
     await until(() => installation.query('SELECT 1 FROM delivery_log WHERE done = 0').length === 0);
   });

@@ -206,7 +206,12 @@ function chooseToSend(database: Sqlite, claiming: Claiming): Chosen {
 }
 
 /** An entry that an operator released is over no limit, nor is one whose cost is reserved already. */
-function withinLimits(database: Sqlite, row: EntryRow, step: Step, room: Room): Step {
+function withinLimits<Judged extends Step>(
+  database: Sqlite,
+  row: EntryRow,
+  step: Judged,
+  room: Room,
+): Judged | (Step & { step: 'over_limit' }) {
   const isFree = row.operation === 'esim_cancel' || row.limit_lifted === 1;
   if (step.step !== 'send' || isFree || row.reserved !== null) return step;
   const over = room.over(spendingOf(database, row));

@@ -17,10 +17,12 @@ import { iccidSchema } from '../../core/order/order-request.ts';
 import { countsText } from '../../core/counts.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import {
-  addAnswerOptions,
+  addBulk,
   addReason,
+  type BulkForm,
   configFrom,
   type ConfigOptions,
+  reasonToAct,
   withReader,
 } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
@@ -60,13 +62,12 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
     const command = orders
       .command(action)
       .description(descriptions[action])
-      .argument('[reference]', 'the reference of the entry (required, or a filter)')
-      .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to act)');
-    addAnswerOptions(addBulkOptions(command, action)).action(
+      .argument('[reference]', 'the reference of the entry (required, or a filter)');
+    addBulk(addBulkOptions(command, action)).action(
       async (reference: string | undefined, options: BulkOptions) => {
         if (isBulk(reference, options) || reference === undefined)
           return await actOnMany(action, options, context);
-        const who = { actor: cliActor(), reason: reasonOf(options, true) };
+        const who = audited({ reason: reasonToAct(asAct(options), true) ?? '' });
         if (action !== 'reorder')
           return await decide({ action, reference, ...who }, options, context);
         const { confirm = '' } = options;
@@ -196,16 +197,13 @@ async function decide(
   );
 }
 
-interface BulkOptions extends ConfigOptions {
+interface BulkOptions extends BulkForm {
   readonly state?: EntryState;
   readonly source?: string;
   readonly code?: string;
   readonly product?: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
   readonly confirm?: string;
   readonly remap?: boolean;
-  readonly reason?: string;
 }
 
 const shown = 10;
@@ -227,10 +225,7 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
     .option('--source <source>', 'instead of a reference: entries of this shop')
     .option('--code <code>', 'instead of a reference: entries with this code')
     .option('--product <id>', 'instead of a reference: entries of this variant or plan');
-  if (action !== 'reorder')
-    return command
-      .option('--dry-run', 'without a reference: only show how many there are')
-      .option('--yes', 'without a reference: do it, after it showed how many there are');
+  if (action !== 'reorder') return command;
   return command
     .option(
       '--confirm <text>',
@@ -245,32 +240,22 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
 /** @throws OrderSyncError USAGE when a reference and a filter are given, or neither */
 function isBulk(
   reference: string | undefined,
-  { state, source, code, product, remap }: BulkOptions,
+  { state, source, code, product, remap, dryRun }: BulkOptions,
 ): boolean {
   const isFiltered = [state, source, code, product].some((it) => it !== undefined);
   // A corrected SKU map is compared line by line.
-  if ((reference !== undefined) !== isFiltered && !(isFiltered && remap === true))
-    return isFiltered;
+  const isEither = (reference !== undefined) !== isFiltered && !(isFiltered && remap === true);
+  if (isEither && (isFiltered || dryRun !== true)) return isFiltered;
   const message =
-    'Name an entry by its reference, or many by --state, --source, --code and --product';
+    'Name an entry by its reference, or many by --state, --source, --code and --product (with --dry-run: only to look)';
   throw new OrderSyncError('USAGE', message, {
     hint: '`order-sync queue status` shows what needs review',
   });
 }
 
-const isConfirmed = ({ dryRun, yes, confirm = '' }: BulkOptions): boolean =>
-  (yes === true && dryRun !== true) || confirm !== '';
-
-/** The reason of a command; a preview needs none. */
-function reasonOf(options: BulkOptions, isOne: boolean): string {
-  const { reason } = options;
-  if (reason === undefined && (isOne || isConfirmed(options))) {
-    throw new OrderSyncError('USAGE', 'Say why, for the audit log: --reason "…"', {
-      hint: isOne ? 'at least 3 characters' : 'or look first, without --yes or --confirm',
-    });
-  }
-  return reason ?? '';
-}
+/** A repeated number says `--yes`. */
+const asAct = (options: BulkOptions): BulkOptions =>
+  options.confirm === undefined ? options : { ...options, yes: true };
 
 /** Shows which entries a filter finds, and with `--yes` acts on them. */
 async function actOnMany(
@@ -278,7 +263,7 @@ async function actOnMany(
   options: BulkOptions,
   context: CliContext,
 ): Promise<void> {
-  const reason = reasonOf(options, false);
+  const reason = reasonToAct(asAct(options), false);
   const { state, source, code, product } = options;
   const which: BulkFilter = { state, source, code, product, untilMs: context.clock.wallMs() };
   const preview = await withReader(options, (reader) => {
@@ -289,7 +274,7 @@ async function actOnMany(
       });
     return previewBulk(reader, { order, which });
   });
-  if (!isConfirmed(options)) return showPreview(order, preview, options, context);
+  if (reason === null) return showPreview(order, preview, options, context);
   if (order === 'reorder') requireCount(preview, options.confirm ?? '');
   const { config } = await configFrom(options);
   const { references } = preview;

@@ -6,9 +6,11 @@ import { type OrderSummary, stateCounts } from '../../store/read/list-orders.ts'
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import {
   addAnswerOptions,
-  addReason,
+  addBulk,
+  type BulkForm,
   configFrom,
   type ConfigOptions,
+  reasonToAct,
   withReader,
 } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
@@ -113,14 +115,13 @@ function row(order: OrderSummary): string[] {
   ];
 }
 
-interface AckOptions extends ConfigOptions {
-  readonly reason: string;
+interface AckOptions extends BulkForm {
   readonly code?: string;
   readonly source?: string;
   readonly olderThan?: number;
-  readonly yes?: boolean;
 }
 
+type Reasoned = AckOptions & { readonly reason: string };
 type Which = Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
 
 /** How many rows the preview shows; the count of all is not limited. */
@@ -142,12 +143,13 @@ function addAck(orders: Command, context: CliContext): void {
       '--older-than <age>',
       'instead of ids: every row older than this, for example 7d, 12h or 30min',
       durationMs,
-    )
-    .option('--yes', 'without ids: do it, after it showed how many there are');
-  addReason(command).action(async (ids: string[], options: AckOptions) => {
+    );
+  addBulk(command).action(async (ids: string[], options: AckOptions) => {
     const { code, source, olderThan } = options;
     const isFiltered = code !== undefined || source !== undefined || olderThan !== undefined;
-    if (ids.length > 0 === isFiltered || ids.length > acknowledgedAtOnce) {
+    const reason = reasonToAct(options, !isFiltered);
+    const isLook = !isFiltered && reason === null;
+    if (ids.length > 0 === isFiltered || ids.length > acknowledgedAtOnce || isLook) {
       throw new OrderSyncError(
         'USAGE',
         `Name what to acknowledge: at most ${acknowledgedAtOnce} ids, or a filter`,
@@ -156,16 +158,18 @@ function addAck(orders: Command, context: CliContext): void {
         },
       );
     }
-    if (!isFiltered) return await acknowledgeNamed(ids, options, context);
+    if (reason !== null && !isFiltered)
+      return await acknowledgeNamed(ids, { ...options, reason }, context);
     // Nobody has seen the rows that come in from now on.
     const which = { code, source, beforeMs: context.clock.wallMs() - (olderThan ?? 0) };
-    await (options.yes === true ? acknowledgeFound : preview)(which, options, context);
+    if (reason === null) await preview(which, options, context);
+    else await acknowledgeFound(which, { ...options, reason }, context);
   });
 }
 
 async function acknowledgeNamed(
   ids: readonly string[],
-  options: AckOptions,
+  options: Reasoned,
   context: CliContext,
 ): Promise<void> {
   const { acknowledged, refused } = await acknowledge({ ids: [...new Set(ids)] }, options, context);
@@ -182,7 +186,7 @@ async function acknowledgeNamed(
 
 async function acknowledgeFound(
   which: Which,
-  options: AckOptions,
+  options: Reasoned,
   context: CliContext,
 ): Promise<void> {
   const all: string[] = [];
@@ -221,7 +225,7 @@ async function preview(which: Which, options: AckOptions, context: CliContext): 
   writeAnswer(context, options, json, text);
 }
 
-async function acknowledge(which: Which, options: AckOptions, context: CliContext) {
+async function acknowledge(which: Which, options: Reasoned, context: CliContext) {
   const { config } = await configFrom(options);
   const command = {
     action: 'acknowledge',

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Redelivery, ResultOf } from '../../core/operator/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
+import { addBulk, type BulkForm, configFrom, reasonToAct, withReader } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { writeAnswer, sayWhatTakesLong } from '../output.ts';
 import { timeOf } from '../option-values.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
-interface RewriteOptions extends ConfigOptions {
+interface RewriteOptions extends BulkForm {
   readonly sink?: string;
   readonly source?: string;
   readonly order?: string;
@@ -15,8 +15,6 @@ interface RewriteOptions extends ConfigOptions {
   readonly until?: string;
   readonly givenUp?: boolean;
   readonly all?: boolean;
-  readonly dryRun?: boolean;
-  readonly reason?: string;
 }
 
 export function addResults(program: Command, context: CliContext): void {
@@ -33,27 +31,16 @@ export function addResults(program: Command, context: CliContext): void {
     .option('--since <time>', 'that changed last at this time (ISO 8601) or later')
     .option('--until <time>', 'that changed last before this time (ISO 8601)')
     .option('--given-up', 'whose delivery was given up')
-    .option('--all', 'of all orders')
-    .option('--dry-run', 'only show how many there are')
-    .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to write)');
-  addAnswerOptions(rewrite).action(async (options: RewriteOptions) => {
+    .option('--all', 'of all orders');
+  addBulk(rewrite).action(async (options: RewriteOptions) => {
     const which = whichOf(options);
-    if (options.dryRun === true) return preview(which, options, context);
-    await redeliver(which, options, context);
+    const reason = reasonToAct(options, options.order !== undefined);
+    if (reason === null) return preview(which, options, context);
+    await redeliver(which, reason, options, context);
   });
 }
 
-function whichOf({
-  sink,
-  source,
-  order,
-  since,
-  until,
-  givenUp,
-  all,
-  dryRun,
-  reason,
-}: RewriteOptions): Redelivery {
+function whichOf({ sink, source, order, since, until, givenUp, all }: RewriteOptions): Redelivery {
   const [sinceMs, untilMs] = [timeOf('--since', since), timeOf('--until', until)];
   const which = { sink, source, orderId: order, sinceMs, untilMs, givenUp };
   const isFiltered = Object.values(which).some((value) => value !== undefined);
@@ -66,11 +53,6 @@ function whichOf({
       },
     );
   }
-  if (dryRun !== true && reason === undefined) {
-    throw new OrderSyncError('USAGE', 'Say why, for the audit log: --reason', {
-      hint: 'or look first with --dry-run',
-    });
-  }
   return which;
 }
 
@@ -80,18 +62,18 @@ async function preview(
   context: CliContext,
 ): Promise<void> {
   const count = await withReader(options, (reader) => reader.redeliveryCount(which));
-  const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again\n`;
+  const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again; do it with --yes\n`;
   writeAnswer(context, options, { would_rewrite: count }, text);
 }
 
 /** In steps, so that many results do not keep the worker from its work. */
 async function redeliver(
   which: Redelivery,
+  reason: string,
   options: RewriteOptions,
   context: CliContext,
 ): Promise<void> {
   const { config } = await configFrom(options);
-  const { reason = '' } = options;
   let due = 0;
   sayWhatTakesLong(context, options, 'the worker looks for the results');
   for (let afterId: number | null = 0; afterId !== null; ) {

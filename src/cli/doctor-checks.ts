@@ -174,7 +174,7 @@ export function pauseFindings({ databasePath }: Config): readonly Finding[] {
     const next = whatToDo.replace('`queue resume`', `\`queue resume ${named}\``);
     return {
       check: String(scope),
-      ...warn(`${code} since ${since}: ${message ?? ''}; holds up ${holdsUp}`, next),
+      ...warn(`${code} since ${since}, holds up ${holdsUp}: ${message ?? ''}`, next),
     };
   });
 }

@@ -1,6 +1,7 @@
 import { shortTime } from '../core/clock.ts';
 import { affectedText } from '../core/operator/affected.ts';
-import { countsText, totalOf } from '../core/counts.ts';
+import { sentence } from '../core/message-text.ts';
+import { counted, countsText, totalOf } from '../core/counts.ts';
 import type { Attention, AttentionCounts, AttentionGroup } from '../store/read/attention.ts';
 import { plainLines, plainText } from './output.ts';
 import type { CliContext } from './context.ts';
@@ -74,17 +75,35 @@ function wrap(text: string, width: number): readonly string[] {
   return [...lines, rest];
 }
 
+const tableColumns = 120;
+
 /**
  * Rows of the attention list as text, with what to do about each kind; nothing when there are none.
+ * On a terminal too narrow for a table, each row is a record.
  */
 export function attentionTable(rows: readonly Attention[], columns: number | null): string {
   if (rows.length === 0) return '';
+  if (columns !== null && columns < tableColumns)
+    return rows.map((row) => attentionRecord(row, columns)).join('');
   const header = ['ATTENTION', 'ID', 'SINCE', 'CONCERNS', 'WHAT HAPPENED'];
   const actions = new Map(
     rows.map(({ kind, whatToDo }) => [`${kind} ${whatToDo}`, [kind, whatToDo]]),
   );
   const whatToDo = renderTable(['WHAT TO DO', ''], [...actions.values()], columns);
   return `${renderTable(header, rows.map(attentionRow), columns)}\n${whatToDo}`;
+}
+
+const recordFields = ['since', 'concerns', 'happened', 'to do'];
+
+/** The id stays whole, to be copied; each field has its line, and long ones go on below. */
+function attentionRecord(row: Attention, columns: number): string {
+  const [kind, id, ...cells] = [...attentionRow(row), row.whatToDo];
+  const lines = cells.flatMap((cell, index) =>
+    wrap(plainText(cell), columns - 12).map(
+      (line, at) => `  ${(at === 0 ? (recordFields[index] ?? '') : '').padEnd(8)}  ${line}`,
+    ),
+  );
+  return plainLines([`${id} (${kind})`, ...lines]);
 }
 
 const groupColumns = 100;
@@ -123,10 +142,10 @@ export function attentionGroupsText(
           count === 1 ? '' : ` and ${count - 1} more: order-sync orders list --attention`;
         const affected = affectedText(affects, nowMs);
         const facts = [
-          message ?? code,
-          ...(affected === '' ? [] : [`affects: ${affected}`]),
-          `to do: ${whatToDo}`,
-          `id: ${id}${more}`,
+          sentence(message ?? code),
+          ...(affected === '' ? [] : [`Affects: ${affected}`]),
+          `To do: ${whatToDo}`,
+          `Id: ${id}${more}`,
         ];
         return plainLines([
           `${count} x ${code}${about === '' ? '' : ` ${about}`}${shops} (${kind}), since ${shortTime(since)}`,
@@ -158,12 +177,13 @@ function attentionRow({
     id,
     shortTime(since),
     scope ?? concerns,
-    [code, message].filter(Boolean).join(': '),
+    message === null ? code : `${code}: ${sentence(message)}`,
   ];
 }
 
-/** `3 need attention: 2 rejected, 1 pause`; nothing when there are none. */
+/** `3 rows need attention: 2 rejected, 1 pause`; nothing when there are none. */
 export function attentionTotal(counts: AttentionCounts): string {
   const total = totalOf(counts);
-  return total === 0 ? '' : `${total} need attention: ${countsText(counts)}\n`;
+  const rows = counted(total, 'row needs', 'rows need');
+  return total === 0 ? '' : `${rows} attention: ${countsText(counts)}\n`;
 }

@@ -18,6 +18,15 @@ function cutTo(line: string, limit: number): string {
   return characters.length > limit ? `${characters.slice(0, limit - 1).join('')}…` : line;
 }
 
+/**
+ * A text as a sentence: with a capital letter where it begins with a plain word, and not with a
+ * name such as `key:main`, and with its end.
+ */
+export function sentence(text: string): string {
+  const begun = text.replace(/^[a-z]+(?=[ ,])/, (word) => word[0]?.toUpperCase() + word.slice(1));
+  return /[.!?:…]$/.test(begun) || begun === '' ? begun : `${begun}.`;
+}
+
 /** Text from outside in quotes, with what nobody would see in it by its code: `"STEAM\u00a020"`. */
 export function quoted(value: string): string {
   const shown = value.slice(0, 100).replaceAll(/(?! )[\p{C}\p{Z}\p{DI}]/gu, (character) => {

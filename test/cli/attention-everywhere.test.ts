@@ -285,8 +285,7 @@ const ways: readonly Way[] = [
     },
     kind: 'needs_manual_delivery',
     code: 'needs_manual_delivery',
-    message:
-      '1 of 1 units are not in the outbox: cli:anna found that it was bought, as order GC-77',
+    message: '1 of 1 unit is not in the outbox: cli:anna found that it was bought, as order GC-77',
     result: ['needs_manual_delivery', null],
     refusal: null,
   },
@@ -464,9 +463,9 @@ const ways: readonly Way[] = [
     },
     kind: 'key_used_elsewhere',
     code: 'key_used_elsewhere',
-    message: 'key:main: the API answers 429 although',
+    message: 'answers 429 to key:main although',
     result: null,
-    refusal: 'stop the other worker',
+    refusal: 'Stop the other worker',
   },
   ...['account', 'key:main', 'balance:USD', 'family:gift_card', 'variant:steam-10'].map(
     (scope): Way => ({

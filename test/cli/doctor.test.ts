@@ -43,7 +43,7 @@ describe('order-sync doctor', () => {
       'pass  folders',
       'pass  database',
       'warn  lookups',
-      '      next',
+      '      To do',
       'pass  key',
       'pass  prices',
       'pass  clock',
@@ -172,18 +172,20 @@ describe('order-sync doctor', () => {
     expect(healthy).toBe(true);
     expect(of('key:spare')).toMatchObject({
       status: 'warn',
-      message: expect.stringMatching(/^key_used_elsewhere since .* answers 429 although/),
-      next: expect.stringContaining('stop the other worker or program that uses this key'),
+      message: expect.stringMatching(
+        /^key_used_elsewhere since .* answers 429 to key:spare although/,
+      ),
+      next: expect.stringContaining('Stop the other worker or program that uses this key'),
     });
     expect(of('family:gift_card')).toMatchObject({
       status: 'warn',
       message: expect.stringMatching(
-        /^connector_unproven since \d{4}-.*: Does wholesale\.wire fit the API\?; holds up gift card orders$/,
+        /^connector_unproven since \d{4}-.*, holds up gift card orders: Does wholesale\.wire fit the API\?$/,
       ),
-      next: expect.stringMatching(/`wire test --last submit`.*`queue resume family:gift_card`$/),
+      next: expect.stringMatching(/`wire test --last submit`.*`queue resume family:gift_card`\.$/),
     });
     expect(of('balance:USD').next).toContain(
-      'add balance at the supplier, then `queue resume balance:USD`',
+      'Add balance at the supplier, then `queue resume balance:USD`.',
     );
     // The lookup and the catalogue of the check of the key.
     expect(api.calls.length - before).toBe(2);

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { healthReasons } from '../../src/cli/commands/health.ts';
+import { sentence } from '../../src/core/message-text.ts';
 
 it('says in a sentence why each check does not pass, and nothing about those that do', () => {
   const since = '2026-11-21T12:00:00.000Z';
@@ -32,8 +33,20 @@ it('says in a sentence why each check does not pass, and nothing about those tha
     'The attention list has 3 rejected, 9 invalid_line and more: see `order-sync orders list --attention`.',
     `The sink callback:shop takes no results since ${since} (http_503); 7 wait.`,
     'The clock of this machine is 125 s behind that of the API: let NTP set it.',
-    'Codes are stored in clear. To do: make a key.',
+    'Codes are stored in clear. Make a key.',
     'Callers were refused in the last minute: 4 connections.',
     'The check something_new is `warn`: the log says why.',
   ]);
+});
+
+it('a sentence begins with a capital letter, but no name is changed, and it has one end', () => {
+  expect(
+    ['the API, too', 'key:main is paused', 'order-sync runs', 'Is it so?', 'two mistakes:'].map(
+      sentence,
+    ),
+  ).toEqual(
+    ['The API, too.', 'key:main is paused.', 'order-sync runs.', 'Is it so?', 'two mistakes:'].map(
+      (text) => text.replace(/^two/, 'Two'),
+    ),
+  );
 });

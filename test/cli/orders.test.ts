@@ -454,7 +454,7 @@ describe('order-sync orders list --attention', () => {
     const outbox = await filled();
     const { stdout } = await outbox.run('orders', 'list', '--attention');
     expect(stdout).toMatch(
-      /ORDER[^]*\n2 +[^]*\nATTENTION +ID[^]*\npause +pause:balance:EUR +\S+ \S+ +balance:EUR +insufficient_balance: Balance too low\n[^]*WHAT TO DO/,
+      /ORDER[^]*\n2 +[^]*\nATTENTION +ID[^]*\npause +pause:balance:EUR +\S+ \S+ +balance:EUR +insufficient_balance: Balance too low\.\n[^]*WHAT TO DO/,
     );
     const report = JSON.parse((await outbox.run('orders', 'list', '--attention', '--json')).stdout);
     expect(report.attention).toEqual(
@@ -483,7 +483,7 @@ describe('order-sync queue status', () => {
 
       spent today (UTC): 19.00 USD, refunded 0.00, orders charged: 1
 
-      4 need attention: 1 invalid_line, 1 needs_review, 1 pause, 1 rejected
+      4 rows need attention: 1 invalid_line, 1 needs_review, 1 pause, 1 rejected
 
       STATE         ENTRIES
       pending       1
@@ -495,25 +495,25 @@ describe('order-sync queue status', () => {
       balance:EUR  2026-11-21 11:00:00Z  worker  0         insufficient_balance: Balance too low
 
       1 x insufficient_balance balance:EUR (pause), since 2026-11-21 11:00:00Z
-        Balance too low
-        to do: add balance at the supplier, then \`queue resume\`
-        id: pause:balance:EUR
+        Balance too low.
+        To do: Add balance at the supplier, then \`queue resume\`.
+        Id: pause:balance:EUR
       1 x needs_review es-7 shop1/1002/1 (needs_review), since 2026-11-21 11:00:02Z
-        the reference has expired
-        affects: 1 order, 1 line of unknown cost, the oldest for 59 min 58 s
-        to do: compare it with the supplier's list, then settle it with \`orders resolve\`, or try again
-        with \`orders retry\`
-        id: os-6kaxc2lkdkxasrz3ryxnk4zzla
+        The reference has expired.
+        Affects: 1 order, 1 line of unknown cost, the oldest for 59 min 58 s
+        To do: Compare it with the supplier's list, then settle it with \`orders resolve\`, or try again
+        with \`orders retry\`.
+        Id: os-6kaxc2lkdkxasrz3ryxnk4zzla
       1 x invalid_field shop1/1001/3 (invalid_line), since 2026-11-21 11:00:00Z
-        line 4 of the file, quantity: must be at least 1
-        to do: correct the line and send it again, or end this row with \`orders ack\`
-        id: line:1
+        Line 4 of the file, quantity: must be at least 1.
+        To do: Correct the line and send it again, or end this row with \`orders ack\`.
+        Id: line:1
       1 x invalid_variant nope shop1/1001/2 (rejected), since 2026-11-21 11:00:01Z
-        No such �[31mproduct�here
-        affects: 1 order, 1 line of unknown cost, the oldest for 1 h
-        to do: correct its cause and order it again with \`orders reorder\` (with a corrected SKU map
-        \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`
-        id: os-kpxngmnkhaycontcxzqnrzgdxp
+        No such �[31mproduct�here.
+        Affects: 1 order, 1 line of unknown cost, the oldest for 1 h
+        To do: Correct its cause and order it again with \`orders reorder\` (with a corrected SKU map
+        \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`.
+        Id: os-kpxngmnkhaycontcxzqnrzgdxp
       "
     `);
   });
@@ -539,7 +539,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:02.250Z",
             "source": "shop1",
             "state": "needs_review",
-            "what_to_do": "compare it with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`",
+            "what_to_do": "Compare it with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`.",
           },
           {
             "can_acknowledge": false,
@@ -556,7 +556,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:00.000Z",
             "source": null,
             "state": "paused",
-            "what_to_do": "add balance at the supplier, then \`queue resume\`",
+            "what_to_do": "Add balance at the supplier, then \`queue resume\`.",
           },
           {
             "can_acknowledge": true,
@@ -574,7 +574,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:01.250Z",
             "source": "shop1",
             "state": "rejected",
-            "what_to_do": "correct its cause and order it again with \`orders reorder\` (with a corrected SKU map \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`",
+            "what_to_do": "Correct its cause and order it again with \`orders reorder\` (with a corrected SKU map \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`.",
           },
           {
             "can_acknowledge": true,
@@ -591,7 +591,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:00.000Z",
             "source": "shop1",
             "state": "not_accepted",
-            "what_to_do": "correct the line and send it again, or end this row with \`orders ack\`",
+            "what_to_do": "Correct the line and send it again, or end this row with \`orders ack\`.",
           },
         ],
         "attention_counts": {

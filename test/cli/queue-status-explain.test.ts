@@ -38,9 +38,9 @@ describe('order-sync queue status --explain, while no worker runs', () => {
   it('prints what the outbox knows, no estimate, and the next step', async () => {
     const outbox = await filled();
     expect(await explained(outbox)).toMatchInlineSnapshot(`
-      "1 to send; the outcome of 0 is unknown; without a worker there is no estimate
-      balance:EUR is paused since 2026-11-21T11:00:00.000Z by worker: insufficient_balance: Balance too low; it holds up 0 entries
-      note: no worker answers: nothing is sent until one runs; start it with \`order-sync run\`
+      "1 to send; the outcome of 0 is unknown; without a worker there is no estimate.
+      balance:EUR is paused since 2026-11-21T11:00:00.000Z by worker: insufficient_balance: Balance too low; it holds up 0 entries.
+      note: no worker answers: nothing is sent until one runs; start it with \`order-sync run\`.
       "
     `);
     const { free_bytes: freeBytes, ...queue } = JSON.parse(await explained(outbox, '--json'));
@@ -80,7 +80,7 @@ describe('order-sync queue status --explain, while no worker runs', () => {
     const outbox = await filled();
     expect(await explained(outbox, pending)).toMatchInlineSnapshot(`
       "os-cjrz4rvldsto2jmhrsscc3j6lo is pending
-        why     no worker answers: nothing is sent until one runs; start it with \`order-sync run\`
+        why     No worker answers: nothing is sent until one runs; start it with \`order-sync run\`.
       "
     `);
     expect(JSON.parse(await explained(outbox, pending, '--json'))).toMatchInlineSnapshot(`
@@ -98,7 +98,7 @@ describe('order-sync queue status --explain, while no worker runs', () => {
     `);
     expect(await explained(outbox, inReview)).toMatchInlineSnapshot(`
       "os-6kaxc2lkdkxasrz3ryxnk4zzla is needs_review
-        why     it needs review: the reference has expired
+        why     It needs review: the reference has expired.
       "
     `);
     await outbox.run('queue', 'pause', 'family:gift_card', ...why);
@@ -106,10 +106,10 @@ describe('order-sync queue status --explain, while no worker runs', () => {
       /why +family:gift_card is paused since \S+ by cli:\S+: manual: asked by the shop/,
     );
     await outbox.run('queue', 'pause', 'account', ...why);
-    expect(await explained(outbox)).toContain('nothing new is sent: account is paused');
+    expect(await explained(outbox)).toContain('Nothing new is sent: account is paused');
     await outbox.run('orders', 'cancel', pending, ...why);
     expect(await explained(outbox, pending)).toBe(
-      `${pending} is cancelled\n  why     it is cancelled, which is final\n`,
+      `${pending} is cancelled\n  why     It is cancelled, which is final.\n`,
     );
   });
 
@@ -143,11 +143,11 @@ describe('order-sync queue status --explain, while a worker runs', () => {
     });
     const text = await explained(outbox);
     expect(text).toMatch(
-      /^1 to send; the outcome of 0 is unknown; when all of it is sent cannot be estimated\n/,
+      /^1 to send; the outcome of 0 is unknown; when all of it is sent cannot be estimated\.\n/,
     );
-    expect(text).toContain('nothing new is sent: account is paused');
+    expect(text).toContain('Nothing new is sent: account is paused');
     expect(text).toMatch(
-      /balance:EUR is paused since \S+ by worker: insufficient_balance: Balance too low; it holds up 0 entries\n/,
+      /balance:EUR is paused since \S+ by worker: insufficient_balance: Balance too low; it holds up 0 entries\.\n/,
     );
     expect(text).toMatch(
       /LIMIT +USED +NEXT SLOT\norders +3 of 20 +\S+ \S+\nrequests +3 of 60 +\S+ \S+\n/,
@@ -159,7 +159,7 @@ describe('order-sync queue status --explain, while a worker runs', () => {
     const outbox = await filled();
     await startPausedWorker(outbox);
     expect(await explained(outbox, pending)).toMatch(
-      /is pending\n {2}why +account is paused since .*\n {2}place +it is the next\n$/,
+      /is pending\n {2}why +Account is paused since .*\n {2}place +it is the next\n$/,
     );
     expect(await outbox.run('queue', 'status', '--explain', 'os-nobody')).toEqual({
       code: 4,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { columnsOf, renderTable } from '../../src/cli/table.ts';
+import { whatToDo } from '../../src/core/operator/attention.ts';
+import { attentionTable, columnsOf, renderTable } from '../../src/cli/table.ts';
 
 const header = ['ATTENTION', 'ID', 'SINCE', 'WHAT HAPPENED'];
 const reference = 'os-23hkbe5tagrk757d7j5letutud';
@@ -37,5 +38,44 @@ describe('a table on a terminal', () => {
     const stdout = { isTTY: true, columns: 120, write: () => true };
     expect(columnsOf({ stdout })).toBe(120);
     expect(columnsOf({ stdout: { ...stdout, isTTY: false } })).toBeNull();
+  });
+});
+
+describe('rows of the attention list', () => {
+  const row = {
+    kind: 'rejected',
+    id: reference,
+    reference,
+    source: 'shop1',
+    orderId: '1001',
+    lineId: '2',
+    reason: 'rejected',
+    state: 'rejected',
+    code: 'out_of_stock',
+    message: 'the supplier has none of these cards at the moment, and asks to try it again',
+    since: '2026-11-21T12:00:01.000Z',
+    scope: null,
+    holdsUp: 'this line',
+    whatToDo: whatToDo('rejected'),
+    canAcknowledge: true,
+  } as const;
+
+  it('are records on a narrow terminal: one field a line, whole words, and the whole advice', () => {
+    const text = attentionTable([row], wide);
+    const lines = text.split('\n');
+    expect(lines[0]).toBe(`${reference} (rejected)`);
+    expect(lines.slice(1, 4)).toEqual([
+      '  since     2026-11-21 12:00:01Z',
+      '  concerns  shop1/1001/2',
+      '  happened  out_of_stock: The supplier has none of these cards at the moment,',
+    ]);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(wide);
+    const words = text.split(/\s+/).join(' ');
+    expect(words).toContain(`to do ${row.whatToDo}`);
+  });
+
+  it('are a table where there is space, and in a file', () => {
+    for (const columns of [200, null])
+      expect(attentionTable([row], columns)).toMatch(/^ATTENTION +ID +SINCE/);
   });
 });

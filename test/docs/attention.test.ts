@@ -9,15 +9,15 @@ import { madeFrom, pageText } from './generated-page.ts';
 
 const isReason = (name: string): name is AttentionReason => name in attentionReasons;
 
-/** Reasons that hold up the same and ask for the same are one item. */
-function items(): string[] {
+/** Reasons that hold up the same and ask for the same are one row. */
+function rows(): string[] {
   const names = new Map<string, string[]>();
   for (const reason of Object.keys(attentionReasons).filter(isReason)) {
     const held = attentionReasons[reason].holdsUp === null ? 'the scope' : holdsUp(reason, null);
-    const facts = `(${held}): ${whatToDo(reason)}`;
+    const facts = `${held} | ${whatToDo(reason)} |`;
     names.set(facts, [...(names.get(facts) ?? []), `\`${reason}\``]);
   }
-  return [...names].map(([facts, reasons]) => `- ${reasons.join(', ')} ${facts}`);
+  return [...names].map(([facts, reasons]) => `| ${reasons.join(', ')} | ${facts}`);
 }
 
 it('the page of reasons says what to do about each, as the program does', () => {
@@ -25,9 +25,14 @@ it('the page of reasons says what to do about each, as the program does', () => 
 
 ${madeFrom('src/core/operator/attention.ts')} [Review](../review.md) says how an operator decides.
 
-Each reason, what it holds up, and what to do:
-
-${items().join('\n')}
+| reason | holds up | what to do |
+|---|---|---|
+${rows().join('\n')}
 `;
   expect(pageText('attention.md', text)).toBe(text);
+});
+
+it('each advice is a sentence, and begins with a word', () => {
+  for (const reason of Object.keys(attentionReasons).filter(isReason))
+    expect(whatToDo(reason)).toMatch(/^[A-Z][a-z]+ .*\.$/);
 });

@@ -196,7 +196,7 @@ describe('a sink that fails', () => {
         id: `sink:${sinkName}`,
         scope: sinkName,
         code: 'http_500',
-        message: `${sinkName}: the receiver answered 500`,
+        message: `the sink ${sinkName} takes no results: the receiver answered 500`,
         canAcknowledge: false,
       },
     ]);
@@ -262,7 +262,7 @@ describe('a result that fails', () => {
       {
         kind: 'delivery',
         orderId: 'bad',
-        message: `${sinkName}, tried 5 times: the receiver answered 500`,
+        message: `the sink ${sinkName} did not take the result (5 tries): the receiver answered 500`,
       },
     ]);
   });

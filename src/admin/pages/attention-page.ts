@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { sentence } from '../../core/message-text.ts';
 import { countsText } from '../../core/counts.ts';
 import { clientActionFor } from '../../core/answers/wholesale-errors.ts';
 import { affectedText } from '../../core/operator/affected.ts';
@@ -33,7 +34,6 @@ import {
 const shownRows = 50;
 const mostCounted = 10_000;
 const shownCalls = 50;
-const shownAdvice = 120;
 
 const attentionFilter = (url: URL): AttentionFilter => ({
   kind: asked(url, 'kind'),
@@ -89,7 +89,7 @@ export function attentionGroups(
       html`<a href="${path}">${count} × ${code}</a> ${subject ?? (count === 1 ? orderLink(group.source, group.orderId) : null)}${sources > 1 ? ` in ${sources} shops` : null}${kind === code ? null : html` <span class="faint">${kind}</span>`} <span class="faint">${affectedText(affects, nowMs)}</span>`,
       timeText(group.since, nowMs),
       happened(group),
-      html`${longText(adviceText(group, context), shownAdvice)}${actionForms.attentionGroup(group, source, context)}`,
+      html`${adviceText(group, context)}${actionForms.attentionGroup(group, source, context)}`,
     ];
   });
   return table('What needs attention', ['Cause', 'Since', 'What happened', 'What to do'], rows);
@@ -118,7 +118,7 @@ ${paging(url, next)}`;
 }
 
 /** The message; the code stands in the cause. */
-const happened = ({ code, message }: Attention): Html => longText(message ?? code, 140);
+const happened = ({ code, message }: Attention): Html => longText(sentence(message ?? code), 500);
 
 /**
  * The pages name an action that they have by its button, in quotes, and any other by its
@@ -150,7 +150,7 @@ export function adviceText(
     ? whatToDo(reason, (action) => onPages[action] ?? `\`${attentionActions[action]}\``)
     : byCommands;
   const aboutError = kind === 'rejected' ? clientActionFor(code) : null;
-  return aboutError === null ? advice : `${aboutError} Otherwise ${advice}`;
+  return aboutError === null ? advice : `${aboutError} Otherwise: ${advice}`;
 }
 
 /**
@@ -179,7 +179,7 @@ ${next === undefined ? html`<span class="faint">This is the last row.</span>` : 
     ],
     ['Holds up', row.holdsUp],
   ])}
-${row.message ? html`<p class="problem">${longText(row.message, 1000)}</p>` : null}
+${row.message ? html`<p class="problem">${longText(sentence(row.message), 1000)}</p>` : null}
 <p><strong>What to do:</strong> ${adviceText(row, context)}</p>
 ${actionForms.attention(row, context)}
 ${order === null ? null : section('evidence', 'Evidence', evidence(row, order, sources, context))}

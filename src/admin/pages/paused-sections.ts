@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { affectedText } from '../../core/operator/affected.ts';
+import { sentence } from '../../core/message-text.ts';
 import { actionForms } from './action-forms.ts';
 import { adviceText } from './attention-page.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
@@ -12,7 +13,7 @@ const keyName = /^wholesale\.keys\.\d+\.name$/;
 /** The advice; none yet where a pause may end by itself within a minute. */
 const whatToDo = (read: PageSources['read'], id: string, context: FormContext): string =>
   read.attention(1, { kind: 'pause', ids: [id] }).map((row) => adviceText(row, context))[0] ??
-  'wait for the next try';
+  'Wait for the next try.';
 
 /** The paused scopes that hold up the most; null: there is none. */
 export function pausedScopes(sources: PageSources, context: FormContext): Html | null {
@@ -25,11 +26,11 @@ export function pausedScopes(sources: PageSources, context: FormContext): Html |
     ({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs, affects }) => [
       scope,
       html`${longText(
-        `${[reason, message].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`,
+        `${[reason, sentence(message)].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`,
       )} <span class="faint">${affectedText(affects(), nowMs)}</span>`,
       timeText(sinceMs, nowMs),
       scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
-      probeAtMs === null ? 'only an operator resumes it' : dueText(probeAtMs, nowMs),
+      probeAtMs === null ? 'Only an operator resumes it.' : dueText(probeAtMs, nowMs),
       html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}`,
     ],
   );
@@ -77,7 +78,7 @@ export function pausedSinks({ read, clock }: PageSources, context: FormContext):
   const nowMs = clock.wallMs();
   const rows = sinks.map(({ sink, reason, message, sinceMs, probeAtMs, waiting }) => [
     sink,
-    longText(`${reason}: ${message}`),
+    longText(`${reason}: ${sentence(message)}`),
     timeText(sinceMs, nowMs),
     html`<a href="/deliveries?sink=${encodeURIComponent(sink)}">${waiting}</a>`,
     dueText(probeAtMs, nowMs),

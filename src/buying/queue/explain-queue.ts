@@ -5,6 +5,7 @@ import {
   waitTexts,
 } from '../../core/operator/queue-explanation.ts';
 import { isoTime } from '../../core/clock.ts';
+import { counted } from '../../core/counts.ts';
 import type { CommandResult } from '../../core/operator/operator-command.ts';
 import { isFinal } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -122,7 +123,7 @@ export function pauseText({
   ...pause
 }: PauseView): string {
   const probe = pause.probe_at === null ? '' : `; tried again at ${pause.probe_at}`;
-  const heldUp = `; it holds up ${count} ${count === 1 ? 'entry' : 'entries'}`;
+  const heldUp = `; it holds up ${counted(count, 'entry', 'entries')}`;
   return `${scope} is paused since ${since} by ${pause.opened_by}: ${reason}: ${message}${heldUp}${probe}`;
 }
 

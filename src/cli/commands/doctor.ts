@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Config, LoadedConfig } from '../../config/config.ts';
 import { readRunFile } from '../../ops/run-file.ts';
 import { checkedConfigFrom, checkSkuMaps } from '../checked-config.ts';
+import { sentence } from '../../core/message-text.ts';
 import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import {
@@ -49,11 +50,11 @@ export function writeFindings(
 }
 
 function asText({ check, status, message, next }: Finding): string[] {
-  const [first = '', ...more] = message.split('\n');
+  const [first = '', ...more] = message.split('\n').map((line) => sentence(line.trimStart()));
   return [
     `${status.padEnd(4)}  ${check}: ${first}`,
-    ...more.map((line) => `      ${line.trimStart()}`),
-    ...(next === null ? [] : [`      next: ${next}`]),
+    ...more.map((line) => `      ${line}`),
+    ...(next === null ? [] : [`      To do: ${sentence(next)}`]),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
-import { countsText } from '../../core/counts.ts';
+import { counted, countsText } from '../../core/counts.ts';
 import { checkReason } from '../../core/operator/health-reasons.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
@@ -135,16 +135,19 @@ function pauseReasons({
   pauses_not_shown: more = 0,
 }: Partial<HealthBody>): readonly string[] {
   const shown = pauses.map(({ scope, reason, since, holds_up: count }) => {
-    return `Nothing is sent for ${scope} since ${since} (${reason}); ${count} entries wait.`;
+    return `Nothing is sent for ${scope} since ${since} (${reason}); ${counted(count, 'entry waits', 'entries wait')}.`;
   });
   return more === 0
     ? shown
-    : [...shown, `${more} more scopes are paused: \`order-sync queue status\` has them.`];
+    : [
+        ...shown,
+        `${counted(more, 'more scope is', 'more scopes are')} paused: \`order-sync queue status\` has them.`,
+      ];
 }
 
 function sinkReason(sink: string, pause: unknown): string {
   const { reason, since, waiting }: Details = isObject(pause) ? pause : {};
-  return `The sink ${sink} takes no results since ${String(since)} (${String(reason)}); ${String(waiting)} wait.`;
+  return `The sink ${sink} takes no results since ${String(since)} (${String(reason)}); ${counted(Number(waiting), 'waits', 'wait')}.`;
 }
 
 const counts = (value: unknown): string => countsText(isObject(value) ? value : {});

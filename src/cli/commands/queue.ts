@@ -1,4 +1,6 @@
 import { Argument, type Command } from 'commander';
+import { counted } from '../../core/counts.ts';
+import { sentence } from '../../core/message-text.ts';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
 import { affectedText } from '../../core/operator/affected.ts';
 import { entryStates } from '../../core/entry/states.ts';
@@ -66,7 +68,7 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   const sinks = reader.sinkPauses();
   const attention = reader.attention(shownAttention);
   const groups = reader.attentionGroups({}, { limit: shownAttention, atMost: mostCounted });
-  const counted = reader.attentionCounts();
+  const attentionCounts = reader.attentionCounts();
   const nowMs = context.clock.wallMs();
   const spentToday = reader.spending({ fromMs: nowMs, untilMs: nowMs + 1 });
   const report = {
@@ -79,7 +81,7 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
     paused_sinks: sinks.map(({ sinceMs, probeAtMs, ...sink }) =>
       jsonFields({ ...sink, since: isoTime(sinceMs), nextProbeAt: isoTime(probeAtMs) }),
     ),
-    attention_counts: counted,
+    attention_counts: attentionCounts,
     attention: attention.map(jsonFields),
     attention_groups: groups.map(({ kind, code, subject, count, sources, since, affects }) => {
       return { kind, code, subject, count, sources, since, affects };
@@ -92,9 +94,9 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
     .map((state) => [state, String(counts[state])]);
   const columns = columnsOf(context);
   const sections = [
-    `${open} open${age}; ${dueDeliveries} results to be written\n`,
+    `${open} open${age}; ${counted(dueDeliveries, 'result')} to be written\n`,
     spentToday.map(spentText).join(''),
-    attentionTotal(counted),
+    attentionTotal(attentionCounts),
     renderTable(['STATE', 'ENTRIES'], states, columns),
     renderTable(
       ['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'],
@@ -218,7 +220,7 @@ function queueAsText(queue: QueueExplanation, nowMs: number): string {
   ];
   const limitTable = renderTable(['LIMIT', 'USED', 'NEXT SLOT'], limits);
   const keyTable = renderTable(['KEY', 'STATE', 'UNTIL', 'ORDERS', 'REQUESTS'], keys);
-  return [plainLines(head), limitTable, keyTable].filter(Boolean).join('\n');
+  return [plainLines(head.map(sentence)), limitTable, keyTable].filter(Boolean).join('\n');
 }
 
 function endOf(queue: QueueExplanation, nowMs: number): string {
@@ -251,7 +253,7 @@ function entryAsText(entry: EntryExplanation, nowMs: number): string {
   const inMs = startsAt === null ? 0 : Date.parse(startsAt) - nowMs;
   return plainLines([
     `${reference} is ${state}`,
-    ...reasons.map((reason) => `  why     ${reason}`),
+    ...reasons.map((reason) => `  why     ${sentence(reason)}`),
     ...(ahead === null
       ? []
       : [`  place   ${ahead === 0 ? 'it is the next' : `about ${ahead} are ahead of it`}`]),

@@ -1,3 +1,6 @@
+import { counted } from '../counts.ts';
+import { sentence } from '../message-text.ts';
+
 /** The actions of an operator on a row of the attention list, each with its command. */
 export const attentionActions = {
   ack: 'orders ack',
@@ -52,7 +55,7 @@ export const attentionReasons = {
   held: line`release it with ${'release'}, or end it with ${'cancel'}`,
   held_by_shop: line`it is released when its shop shows the order as paid again; ${'release'} buys it now`,
   over_limit: line`it is bought by itself when the limit on spending has room again, or is raised under \`spend.limits\`; ${'release'} buys it now, ${'cancel'} ends it`,
-  held_as_same_line: line`${'release'} buys it as another purchase; ${'cancel'} ends it if both are one`,
+  held_as_same_line: line`if it is another purchase, buy it with ${'release'}; if both are one, end it with ${'cancel'}`,
   outcome_unknown: holding(
     'this line; with two such lines, their product',
   )`the worker looks it up; ${'retry'} does it at once, ${'show'} has the attempts`,
@@ -143,9 +146,11 @@ const asCommand = (action: AttentionAction): string => `\`${attentionActions[act
 /** The advice for a row. @param nameOf how an action is named; by default as its command */
 export function whatToDo(reason: AttentionReason, nameOf = asCommand): string {
   const { texts, actions } = attentionReasons[reason];
-  return texts
-    .map((text, index) => [text, ...actions.slice(index, index + 1).map(nameOf)].join(''))
-    .join('');
+  const parts = texts.flatMap((text, index) => [
+    text,
+    ...actions.slice(index, index + 1).map(nameOf),
+  ]);
+  return sentence(parts.join(''));
 }
 
 /** The part that waits until a row is gone. @param scope the paused scope */
@@ -192,28 +197,29 @@ interface Happened {
   readonly evidence: AttentionEvidence;
 }
 
+/** What happened, for a surface that makes a sentence of it; null where the code says it all. */
 export function attentionMessage({ reason, message, scope, evidence }: Happened): string | null {
   switch (reason) {
     case 'product_refused':
       return `the supplier refuses this product, so its other lines wait instead of being rejected. ${message ?? ''}`;
     case 'key_used_elsewhere':
-      return `${scope ?? ''}: the API answers 429 although this worker keeps within the limits, last at ${evidence.last_at ?? ''}`;
+      return `the API answers 429 to ${scope ?? ''} although this worker keeps within the limits, last at ${evidence.last_at ?? ''}`;
     case 'lookup_unproven':
       return `a lookup at ${evidence.path ?? ''} does not find the order ${evidence.reference ?? ''}, which was bought`;
     case 'sink_paused':
-      return `${scope ?? ''}: ${message ?? ''}`;
+      return `the sink ${scope ?? ''} takes no results: ${message ?? ''}`;
     case 'awaits_read_back':
       return 'the delivery had no whole order, did not say which line was refunded, or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back';
     case 'awaits_recheck': {
       const problem = message === null ? '' : `: ${message}`;
-      return `is read again from the shop before it is bought, and that did not succeed yet${problem}`;
+      return `it is read again from the shop before it is bought, and that did not succeed yet${problem}`;
     }
     case 'file_refused':
-      return `${evidence.file ?? ''}: ${message ?? ''}`;
+      return `the file ${evidence.file ?? ''} was refused: ${message ?? ''}`;
     case 'result_given_up':
     case 'gone_in_shop':
     case 'nobody_mailed':
-      return `${evidence.sink ?? ''}${typeof evidence.file === 'string' ? ` ${evidence.file}` : ''}, tried ${evidence.tries ?? 0} times: ${message ?? ''}`;
+      return `the sink ${evidence.sink ?? ''} did not take ${evidence.file ?? 'the result'} (${counted(evidence.tries ?? 0, 'try', 'tries')}): ${message ?? ''}`;
     case 'units_missing':
       return unitsMissing(evidence);
     case 'uncounted_cost':
@@ -239,5 +245,5 @@ function unitsMissing(evidence: AttentionEvidence): string {
     order_number: number = null,
   } = evidence;
   const order = number === null ? '' : `, as order ${number}`;
-  return `${missing} of ${quantity} units are not in the outbox: ${operator} found that it was bought${order}`;
+  return `${missing} of ${counted(quantity, 'unit')} ${missing === 1 ? 'is' : 'are'} not in the outbox: ${operator} found that it was bought${order}`;
 }

@@ -1,3 +1,5 @@
+import { sentence } from '../message-text.ts';
+
 /** The cause and the first step where the details of a check do not say more. */
 const meanings: Readonly<Record<string, string>> = {
   database:
@@ -34,6 +36,7 @@ export function checkReason(
     return (
       meanings[name.replace(/:.*/, '')] ?? `The check ${name} is \`${status}\`: the log says why.`
     );
-  const sentence = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
-  return typeof next === 'string' ? `${sentence} To do: ${next}.` : sentence;
+  return [reason, next]
+    .flatMap((text) => (typeof text === 'string' ? sentence(text) : []))
+    .join(' ');
 }

@@ -93,7 +93,7 @@ describe('the pages', () => {
     expect(places.every((place) => place > 0)).toBe(true);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(text).toMatch(
-      /balance:EUR<\/td>[\s\S]*?<td data-name="What to do">add balance at the supplier/,
+      /balance:EUR<\/td>[\s\S]*?<td data-name="What to do">Add balance at the supplier/,
     );
     expect(text).toMatch(
       /2026-11-21 \(today\)<\/td><td[^>]*>USD<\/td><td[^>]*>1<\/td><td[^>]*>19\.00<\/td>/,

@@ -73,7 +73,7 @@ describe('the attention list', () => {
         scope: 'variant:card',
         holdsUp: 'orders of this product',
         whatToDo:
-          'read the answers in `orders show`, ask the supplier or correct `wholesale.wire`, then `queue resume`',
+          'Read the answers in `orders show`, ask the supplier or correct `wholesale.wire`, then `queue resume`.',
         canAcknowledge: false,
       },
     ]);

@@ -59,7 +59,6 @@ export function healthChecks(
     const { verdict, aheadMs } = apiClock.read();
     return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };
   };
-  const missed = keptAnswer(() => missedLookup(read), keptForMs, clock);
   const submission = () => warnIf(read.openPauses().length > 0);
   return [
     { name: 'database', readiness: true, check: database },
@@ -86,12 +85,7 @@ export function healthChecks(
           },
         ]),
     { name: 'submission', check: submission },
-    // Whether a lookup can tell what became of a call. Before the first purchase nobody knows.
-    {
-      name: 'lookups',
-      check: () => warnIf(missed() !== null),
-      details: () => missed() ?? (read.isAnyLookupProven() ? null : unproven),
-    },
+    lookupCheck(read, clock),
     // The number of rows of the attention list, by kind. Their texts are only for people who may
     // read the outbox.
     { name: 'attention', check: () => warnIf(attention() !== null), details: attention },
@@ -104,6 +98,16 @@ export function healthChecks(
     { name: 'results', check: () => warnIf(sinks() !== null), details: sinks },
     ...(reloader === null ? [] : [{ name: 'config', check: () => reloader.health() }]),
   ];
+}
+
+/** Whether a lookup can tell what became of a call. Before the first purchase nobody knows. */
+function lookupCheck(read: OutboxReader, clock: Pick<Clock, 'steadyMs'>): HealthCheck {
+  const missed = keptAnswer(() => missedLookup(read), keptForMs, clock);
+  return {
+    name: 'lookups',
+    check: () => warnIf(missed() !== null),
+    details: () => missed() ?? (read.isAnyLookupProven() ? null : unproven),
+  };
 }
 
 /** Without the reference: anybody may read the health. */

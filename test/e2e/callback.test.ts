@@ -140,7 +140,8 @@ describe('the callback sink in a running worker', () => {
         source: 'shop',
         order_id: '1',
         state: 'given_up',
-        message: 'callback:shop, tried 10 times: the receiver answered 503',
+        message:
+          'the sink callback:shop did not take the result (10 tries): the receiver answered 503',
       },
     ]);
     expect(JSON.parse(await cli('orders', 'list', '--attention', '--json')).orders).toHaveLength(1);

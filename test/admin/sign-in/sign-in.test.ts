@@ -27,7 +27,7 @@ describe('a sign-in to the pages', () => {
   it('is in the log and in the audit log, with the name and without the token', async () => {
     const { as, store, logLines } = await startPages();
     await as(viewerToken);
-    const line = logLines.find((it) => it.includes('signed in to the pages'));
+    const line = logLines.find((text) => text.includes('signed in to the pages'));
     expect(JSON.parse(line ?? '')).toMatchObject({ name: 'ben', role: 'viewer' });
     expect(logLines.join('')).not.toContain(viewerToken);
     const audited = () => store.read.auditLog({ action: 'sign_in' }, { limit: 2 }).rows;

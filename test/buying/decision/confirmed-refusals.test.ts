@@ -89,8 +89,9 @@ describe('a rejection of an order that was sent for the first time', () => {
     });
 
     it('keeps the pause of a denied lookup', () => {
-      const outcome = withoutAnswer('invalid_key', true, 'No such key.');
-      const denied = decideLookup(entry, { kind: 'failed', outcome }, unproven, now, noJitter);
+      const refusal = withoutAnswer('invalid_key', true, 'No such key.');
+      const lookup = { kind: 'failed', outcome: refusal } as const;
+      const denied = decideLookup(entry, lookup, unproven, now, noJitter);
       expect(denied).toMatchObject({ ...review, pause: { kind: 'key', reason: 'invalid_key' } });
     });
 

@@ -4,6 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Receiver } from '../../support/receiver.ts';
 import type { Installation } from '../../support/worker-process.ts';
 
+/** A sentence begins with a capital letter. */
+const says = (words: RegExp, text: string): boolean => new RegExp(words.source, 'is').test(text);
+
 /** A fault, and what an operator must read about it. */
 export interface Fault {
   readonly what: string;
@@ -91,7 +94,7 @@ export async function watch(
     const passedMs = performance.now() - startMs;
     for (const [fault, found] of named) {
       const isIn = (texts: readonly string[]) =>
-        texts.some((text) => fault.cause.test(text) && fault.action.test(text));
+        texts.some((text) => says(fault.cause, text) && says(fault.action, text));
       if (isIn(overview)) found.overview ??= passedMs;
       if (isIn(alerts)) found.alert ??= passedMs;
       if (shows(health, fault, faults)) found.health ??= passedMs;

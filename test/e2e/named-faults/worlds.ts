@@ -70,11 +70,11 @@ const row = (what: string, kind: string, words: readonly string[], action: RegEx
 const rejected = (what: string, code: string, product: string): Fault =>
   row(what, 'rejected', [code, product], /orders reorder/);
 const inReview = (what: string, product: string, code: string): Fault =>
-  row(what, 'needs_review', [product, code], /compare it with the supplier's list, then settle it/);
+  row(what, 'needs_review', [product, code], /Compare it with the supplier's list, then settle it/);
 const sink = (what: string, name: string, reason: string, isOutage = false): Fault => ({
   what,
   cause: all(name, reason),
-  action: /wait for the next try|repair the receiver or the folder/,
+  action: /wait for the next try|repair the receiver or the folder/i,
   health: new RegExp(`"${name}":\\{"reason":"${reason}"`),
   isLater: isOutage,
 });

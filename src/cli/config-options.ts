@@ -43,12 +43,14 @@ export interface BulkForm extends ConfigOptions {
 }
 
 /** The options of a command that decides on one thing, or on many that a filter finds. */
-export function addBulk(command: Command): Command {
+export function addBulk(command: Command, isConfirmedByNumber = false): Command {
+  const { short, yes } = isConfirmedByNumber
+    ? { short: '--confirm', yes: command }
+    : { short: '--yes', yes: command.option('--yes', 'of many: do it') };
   return addAnswerOptions(
-    command
+    yes
       .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to act)')
-      .option('--dry-run', 'of many: only show how many there are, as without --yes')
-      .option('--yes', 'of many: do it'),
+      .option('--dry-run', `of many: only show how many there are, as without ${short}`),
   );
 }
 

@@ -23,9 +23,9 @@ it('alerts test posts to every endpoint, and says what each answered', async () 
     const test = ['alerts', 'test', '--config', configFile];
     expect(await runHere(test, new SystemClock())).toEqual({
       code: 8,
-      stdout: `pass  ops: 204
-fail  pager: the receiver answered 404
-      next: see alerts in the configuration
+      stdout: `pass  ops: 204.
+fail  pager: The receiver answered 404.
+      To do: See alerts in the configuration.
 `,
       stderr: '',
     });

@@ -53,7 +53,7 @@ const foreign: Readonly<Record<string, (place: Installation, path: string) => un
 };
 
 /** Commands that neither read nor write the outbox. */
-const withoutOutbox = ['wire', 'sandbox', 'topups'];
+const withoutOutbox = ['wire', 'sandbox', 'topups', 'alerts test'];
 
 const why = ['--reason', 'test'];
 /** What a command needs besides its name. */

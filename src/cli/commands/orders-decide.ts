@@ -63,7 +63,7 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
       .command(action)
       .description(descriptions[action])
       .argument('[reference]', 'the reference of the entry (required, or a filter)');
-    addBulk(addBulkOptions(command, action)).action(
+    addBulk(addBulkOptions(command, action), action === 'reorder').action(
       async (reference: string | undefined, options: BulkOptions) => {
         if (isBulk(reference, options) || reference === undefined)
           return await actOnMany(action, options, context);

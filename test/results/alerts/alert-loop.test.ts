@@ -121,7 +121,7 @@ describe('alerts', () => {
         since: '1970-01-01T00:00:01.000Z',
         shops: ['shop1'],
         held_up: '1 order line',
-        what_to_do: expect.stringMatching(/^correct the line/),
+        what_to_do: expect.stringMatching(/^Correct the line/),
       },
     ]);
     expect(first?.body).not.toContain('SECRET-VALUE');

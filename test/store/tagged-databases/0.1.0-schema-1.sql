@@ -424,13 +424,13 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '4a761f81b595dc80688e9923d0bb16c7');
+INSERT INTO meta VALUES ('database_id', '95ec81fad39d2872f4e9a6de4eab2adf');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'bc4897dc567f48e87f7164a38ea948e964cc518618fe52d67311ae5bcb912215');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
-INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', 'aa9e0371cf60e4acef404873ab6bbd2f68fc0b2de94f08db22e56e46c1f4aad1');
+INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', 'a57910d86b268c9b5731a7590c180e2444ae75a7f69a2f6bf910aa6cfb5a9bb5');
 INSERT INTO meta VALUES ('schema:views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO meta VALUES ('schema:views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -788,6 +788,11 @@ SELECT 'older_copy', 'older_copy' AS reason, 'older_copy:' || a.id, NULL, NULL, 
        strftime('%Y-%m-%dT%H:%M:%fZ', a.at_ms / 1000.0, 'unixepoch'), NULL, NULL, 0
 FROM audit a WHERE a.subject = 'outbox' AND a.action = 'after_loss' AND a.actor = 'worker'
   AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
+UNION ALL
+-- Only a lookup tells what became of a call without an answer, and none of this kind has found an order.
+SELECT 'lookup', 'lookup_unproven' AS reason, m.name, NULL, NULL, NULL, NULL, 'unproven', 'lookup_unproven', NULL,
+       m.value ->> '$.at', NULL, m.value, 0
+FROM meta m WHERE m.name GLOB 'lookup_missed:*'
 UNION ALL
 -- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever
 -- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of an operator after a minute.

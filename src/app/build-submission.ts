@@ -72,7 +72,7 @@ export function buildDispatcher(
     rechecks,
     concurrency,
     maxUnknownOutcomes,
-    spendLimits: config.spend.limits,
+    spending: config.spend,
     graceMs: stopGraceMs,
     minFreeBytes,
   };

@@ -94,7 +94,7 @@ function prepareConfig(
     for (const use of useFolders) use?.();
     results.deliveries.use(results.sinksOf(next));
     setLogLevel(logger, next.log.level);
-    await dispatcher.reload({ ...next.submit, spendLimits: next.spend.limits });
+    await dispatcher.reload({ ...next.submit, spending: next.spend });
     await readBack.flagStranded();
     await resumeChangedShops(store, before, next.intake.shops);
     notify();

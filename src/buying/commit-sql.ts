@@ -15,6 +15,8 @@ import {
 import { rememberUnits, type Shared } from '../store/entries/delivered-units.ts';
 import { keepAnswer } from '../store/entries/kept-answers.ts';
 import { recordPause, type NewPause } from '../store/entries/pauses.ts';
+import { whyPriceRose } from './spending/limits.ts';
+import { findUnitCost } from './spending/spending-sql.ts';
 import { addReplacements } from '../store/entries/replacements.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../store/sqlite/database.ts';
 import type { Outbox } from '../store/sqlite/outbox.ts';
@@ -59,6 +61,8 @@ export interface AttemptClose {
     readonly judged: readonly string[];
     readonly judge: (found: ScopeFindings) => ScopeChange;
   };
+  /** See `spend.max_rise_percent`. Absent: any. */
+  readonly maxRisePercent?: number;
   /** The back-off of the key, when the call was rate-limited. */
   readonly backOff?: KeyBackOff | null;
 }
@@ -184,13 +188,15 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
       iccid: row.iccid,
       path: row.request_path,
     });
-  if (settlement.answer?.cost) rememberCost(database, row, settlement.answer.cost);
+  const priceRose = settlement.answer?.cost
+    ? rememberCost(database, row, settlement.answer.cost, close)
+    : false;
   if (settlement.state === 'fulfilled') {
     proveFirstKey(database, attemptId);
     proveConnectorByOrder(database, row.operation, attemptId, nowMs);
   }
   if (collision !== null) flagOther(outbox, collision, row, nowMs);
-  return { pausesChanged, settlement, line };
+  return { pausesChanged: pausesChanged || priceRose, settlement, line };
 }
 
 function flagged(settlement: Settlement, why: string): Settlement {
@@ -291,9 +297,23 @@ function learnFromRejection(
   learnLimit(database).run({ variant, limit: quantity - 1, nowMs });
 }
 
-function rememberCost(database: Sqlite, row: EntryRow, cost: string): void {
+/** Returns whether the product is paused from now on, because its price rose. */
+function rememberCost(
+  database: Sqlite,
+  row: EntryRow,
+  cost: string,
+  { maxRisePercent = Number.POSITIVE_INFINITY, nowMs }: AttemptClose,
+): boolean {
   const [product, { currency }] = [productScope(row), row];
   const unitCost = Number(cost) / (row.quantity ?? 1);
-  if (product !== null && currency !== null && Number.isFinite(unitCost))
-    putCost(database).run({ product, days: row.days ?? 0, currency, unitCost });
+  if (product === null || currency === null || !Number.isFinite(unitCost)) return false;
+  const days = row.days ?? 0;
+  const before = findUnitCost(database).get(product, days, currency) ?? null;
+  putCost(database).run({ product, days, currency, unitCost });
+  const message = whyPriceRose({ before, now: unitCost, currency }, maxRisePercent);
+  if (message === null) return false;
+  // No trial ends it: each of them would cost the new price.
+  const pause = { reason: 'price_rose', openedBy: 'worker', probeAtMs: null };
+  recordPause(database, { ...pause, scope: product, message, nowMs });
+  return true;
 }

@@ -10,14 +10,14 @@ import { endWithin } from '../ops/deadline.ts';
 import { probeDuePauses } from './proofs/probes.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { Loop } from '../ops/loop.ts';
-import type { SpendLimit } from './spending/settings.ts';
+import type { SpendSettings } from './spending/settings.ts';
 import { usualSendingReserveBytes, type SubmitSettings } from './decision/settings.ts';
 
 interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
   /** Which orders of shops are read again before they are bought. Absent: none. */
   readonly rechecks?: RecheckRule;
   /** Absent: none. */
-  readonly spendLimits?: readonly SpendLimit[];
+  readonly spending?: SpendSettings;
   /** With less free space on the disk nothing is sent, in bytes. Default 100 MiB. */
   readonly minFreeBytes?: () => number;
   /** How long a stop waits for calls in flight, in ms. */
@@ -82,6 +82,7 @@ export class Dispatcher {
     this.#deps = deps;
     this.#options = options;
     this.#attempts = new Attempt(deps);
+    this.#usePrices();
     this.#disk = new DiskGuard({
       ...deps,
       freeBytes: () => deps.store.freeBytes(),
@@ -96,6 +97,11 @@ export class Dispatcher {
         deps.pauses.isKeyPaused(keyName) ||
         (kind === 'spend' && !deps.accounts.mayBuy(keyName, deps.keyValue(keyName))),
     );
+  }
+
+  #usePrices(): void {
+    const { spending } = this.#options;
+    this.#attempts.maxRisePercent = spending?.maxRisePercent ?? Number.POSITIVE_INFINITY;
   }
 
   /** Rejects when the worker must stop, because it could not record what it does. */
@@ -126,9 +132,10 @@ export class Dispatcher {
 
   /** The configuration changed. Calls in flight keep the keys that they were made with. */
   async reload(
-    changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes' | 'spendLimits'>,
+    changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes' | 'spending'>,
   ): Promise<void> {
     this.#options = { ...this.#options, ...changed };
+    this.#usePrices();
     this.#calls.concurrency = changed.concurrency;
     await this.pausesChanged();
   }
@@ -217,7 +224,7 @@ export class Dispatcher {
     if (clock.steadyMs() < this.#releaseAtMs) return;
     this.#releaseAtMs = clock.steadyMs() + releaseIntervalMs;
     const released = await steps.releaseWithinLimits(
-      this.#options.spendLimits ?? [],
+      this.#options.spending?.limits ?? [],
       clock.wallMs(),
     );
     if (released === 0) return;
@@ -308,7 +315,7 @@ export class Dispatcher {
       maxUnknownOutcomes: this.#options.maxUnknownOutcomes,
       products: this.#attempts.products,
       trials: pauses.trials(),
-      spendLimits: this.#options.spendLimits ?? [],
+      spendLimits: this.#options.spending?.limits ?? [],
       maxAgeMs: (source) => this.#options.rechecks?.maxAgeMs(source) ?? null,
       render: (entry) => wholesale.render(entry),
       resend: this.#attempts.resend,

@@ -100,6 +100,8 @@ export class Attempt {
   readonly #deps: AttemptDeps;
   /** What the calls have shown about products. */
   readonly products: Products;
+  /** See `spend.max_rise_percent`. */
+  maxRisePercent = Number.POSITIVE_INFINITY;
 
   constructor(deps: AttemptDeps) {
     this.#deps = deps;
@@ -295,7 +297,12 @@ export class Attempt {
     };
     const closing = await this.#record(end.signal, () =>
       // The time of the record: the order may have another outcome since the first try.
-      steps.closeAttempt({ ...closed, nowMs: clock.wallMs(), steadyMs: clock.steadyMs() }),
+      steps.closeAttempt({
+        ...closed,
+        maxRisePercent: this.maxRisePercent,
+        nowMs: clock.wallMs(),
+        steadyMs: clock.steadyMs(),
+      }),
     );
     const { pausesChanged, settlement: recorded, line } = closing;
     if (settledMs === null) gate.giveBack(key.name, kind);

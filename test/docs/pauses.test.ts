@@ -84,6 +84,7 @@ Further reasons:
 - \`key_of_other_account\` (key): a new key does not know an order of another one. It only looks up its own orders, until its value changes, it knows the order, or \`queue resume\`
   makes its account count
 - \`older_copy\` (account): ends by itself, see [Restore](../operating.md#restore)
+- \`price_rose\` (product): a unit costs more than before by over \`spend.max_rise_percent\`; ends by \`queue resume\`
 - \`manual\` (any scope): ends by \`queue resume\`
 `;
 

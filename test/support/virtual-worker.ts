@@ -15,7 +15,7 @@ import { Pauses } from '../../src/buying/breakers/pauses.ts';
 import { attemptDeps } from './attempt-deps.ts';
 import { MachineClock } from './machine-clock.ts';
 import type { RecheckRule } from '../../src/store/entries/rechecks.ts';
-import type { SpendLimit } from '../../src/buying/spending/settings.ts';
+import type { SpendSettings } from '../../src/buying/spending/settings.ts';
 import { line, Outbox } from './outbox.ts';
 
 /** How a call ends, and how long it takes. */
@@ -90,7 +90,7 @@ export class VirtualWorker {
       maxIdleDelayMs?: number;
       trusts?: boolean;
       rechecks?: RecheckRule;
-      spendLimits?: readonly SpendLimit[];
+      spending?: SpendSettings;
     } = {},
   ) {
     const outbox = await Outbox.open();
@@ -126,7 +126,7 @@ export class VirtualWorker {
     maxUnknownOutcomes: number;
     maxIdleDelayMs?: number;
     rechecks?: RecheckRule;
-    spendLimits?: readonly SpendLimit[];
+    spending?: SpendSettings;
   }): Dispatcher {
     const { machine: clock, outbox, api } = this;
     const { store } = outbox;

@@ -17,6 +17,19 @@ export interface Spending {
   readonly expected: number | null;
 }
 
+/**
+ * Why a product is paused whose unit cost has risen, in words for an operator; null: it has not, or by
+ * no more than the limit.
+ */
+export function whyPriceRose(
+  { before, now, currency }: { before: number | null; now: number; currency: string },
+  maxRisePercent: number,
+): string | null {
+  if (before === null || now <= before * (1 + maxRisePercent / 100)) return null;
+  const [was, is] = [before, now].map((cost) => `${cost.toFixed(2)} ${currency}`);
+  return `a unit cost ${was} before, and costs ${is} now`;
+}
+
 /** What counts against a limit now. */
 export interface Spent {
   readonly millionths: number;

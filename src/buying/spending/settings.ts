@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sourceSchema } from '../../core/order/order-request.ts';
-import { listOf, live, orNull, section } from '../../core/settings/schema-values.ts';
+import { count, listOf, live, orNull, section } from '../../core/settings/schema-values.ts';
 
 const amountText = z
   .string()
@@ -28,8 +28,17 @@ const limits = listOf(
   },
 );
 
-export const spendSection = section('Limits on what is spent. See docs/spending.md.', {
-  limits,
-}).meta(live);
+export const spendSection = section(
+  'Limits on what is spent, and on prices. See docs/spending.md.',
+  {
+    limits,
+    max_rise_percent: count(1, 1_000_000)
+      .default(20)
+      .describe(
+        'By how much the price of a product may rise from one order to the next. Above it, the product is paused until an operator resumes it.',
+      ),
+  },
+).meta(live);
 
+export type SpendSettings = z.output<typeof spendSection>;
 export type SpendLimit = z.output<typeof limits>[number];

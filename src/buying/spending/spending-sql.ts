@@ -24,7 +24,7 @@ const sumSpent = statementOf<Record<string, string | number | null>, Spent>(
      SELECT c.millionths, 0 FROM charges c INDEXED BY charges_by_time CROSS JOIN entries e ON e.id = c.entry_id
      WHERE c.at_steady > :since AND c.currency = :currency AND ${ofLimit})`,
 );
-const findUnitCost = columnOf<[string | null, number, string | null], number>(
+export const findUnitCost = columnOf<[string | null, number, string | null], number>(
   'SELECT unit_cost FROM product_costs WHERE product = ? AND days = ? AND currency = ?',
 );
 const selectOverLimit = statementOf<[], EntryRow>(

@@ -74,6 +74,7 @@ export const attentionReasons = {
   wrong_address: itsScope`correct \`wholesale.base_url\` or \`wholesale.ca_file\`, then restart the worker`,
   key_denied: itsScope`replace the key and \`check-config --reload\`, or ask the supplier; then ${'resume'}`,
   account_denied: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
+  price_rose: itsScope`compare the new price with what the shop sells the product for; ${'resume'} accepts it, ${'cancel'} ends orders that are not worth it`,
   balance_too_low: itsScope`add balance at the supplier, then ${'resume'}`,
   key_of_other_account: itsScope`configure a key of the account that bought the orders; if this account is right from now on, ${'resume'}`,
   product_refused: itsScope`ask the supplier why: the worker tries one order at a time. Once it can be bought, ${'resume'}, and order the refused lines again with ${'reorder'}. If the SKU map was wrong, end the lines that wait with ${'cancel'}, and order all again with ${'remap'}`,

@@ -18,6 +18,7 @@ export const headlineOf: Readonly<Record<AttentionReason, string>> = {
   account_denied: 'The supplier refuses this account or machine',
   product_refused: 'The supplier refuses a product',
   lookup_unproven: 'Lookups do not find what was bought',
+  price_rose: 'A product costs more than before',
   balance_too_low: 'The balance is too low',
   key_of_other_account: 'The key is of another account',
   paused: 'Buying is paused after bad answers',

@@ -59,13 +59,13 @@ it.each(Array.from({ length: Number(process.env['SPEND_RUNS'] ?? 12) }, (_, seed
     const random = new SeededRandom(seed);
     const perHour = random.int(3000, 9000);
     const perDay = random.int(9000, 20_000);
-    const { limits } = spendSection.parse({
+    const spending = spendSection.parse({
       limits: [
         { amount: `${(perHour / 100).toFixed(2)} USD`, per: 'hour' },
         { amount: `${(perDay / 100).toFixed(2)} USD`, per: 'day' },
       ],
     });
-    const worker = await VirtualWorker.start({ spendLimits: limits, maxIdleDelayMs: 30_000 });
+    const worker = await VirtualWorker.start({ spending, maxIdleDelayMs: 30_000 });
     const { sales, beginFaults } = unreliableApi(worker, random);
     // The price of each product is known before the limits matter.
     for (const product of Object.keys(products)) {

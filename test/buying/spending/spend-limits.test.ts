@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/core/answers/outcome.ts';
-import { spendSection, type SpendLimit } from '../../../src/buying/spending/settings.ts';
+import { spendSection, type SpendSettings } from '../../../src/buying/spending/settings.ts';
 import { delivered, ended, VirtualWorker } from '../../support/virtual-worker.ts';
 
 const hourMs = 3_600_000;
 
-const limitsOf = (...limits: object[]): readonly SpendLimit[] =>
-  spendSection.parse({ limits }).limits;
+const limitsOf = (...limits: object[]): SpendSettings => spendSection.parse({ limits });
 
 const charged = (cost: string | null): Outcome => {
   const outcome = delivered();
@@ -16,11 +15,11 @@ const charged = (cost: string | null): Outcome => {
 
 /** A worker whose API charges these costs, and remembers when. */
 async function shop(
-  limits: readonly SpendLimit[],
+  spending: SpendSettings,
   costs: Record<string, number>,
   { tookMs = 50, maxIdleDelayMs = 1000 } = {},
 ) {
-  const worker = await VirtualWorker.start({ spendLimits: limits, maxIdleDelayMs });
+  const worker = await VirtualWorker.start({ spending, maxIdleDelayMs });
   const charges: { atMs: number; cost: number; product: string }[] = [];
   worker.api.submit = (product) => {
     const cost = costs[product] ?? 0;
@@ -89,7 +88,7 @@ describe('limits on spending', () => {
         'over the limit 20.00 USD per day: 18.00 of it are spent or reserved, and this order costs about 8.00',
     });
     const raised = limitsOf({ amount: '40.00 USD', per: 'day' });
-    await worker.dispatcher.reload({ concurrency: 8, maxUnknownOutcomes: 8, spendLimits: raised });
+    await worker.dispatcher.reload({ concurrency: 8, maxUnknownOutcomes: 8, spending: raised });
     await worker.until(() => worker.counts().fulfilled === 6, 10_000);
     expect(worker.counts()).toMatchObject({ held: 0, fulfilled: 6 });
   });
@@ -166,5 +165,45 @@ describe('limits on spending', () => {
     await worker.until(() => charges.length === 4, 10_000);
     await worker.pass(10_000);
     expect(worker.counts()).toMatchObject({ fulfilled: 4, held: 1 });
+  });
+});
+
+describe('a price that rises', () => {
+  it('costs one order of the product, which is paused until an operator accepts the price', async () => {
+    const prices = { card: 9.45, other: 1 };
+    const { worker, charges } = await shop(limitsOf(), prices);
+    await worker.accept(['card', 'other']);
+    await worker.until(() => charges.length === 2, 10_000);
+    prices.card = 11;
+    await worker.accept(['card']);
+    await worker.until(() => charges.length === 3, 10_000);
+    await worker.pass(2000);
+    expect(await worker.pauses()).toEqual([]);
+    prices.card = 94.5;
+    await worker.accept(['card']);
+    await worker.until(() => worker.counts().fulfilled === 4, 10_000);
+    await worker.accept(['card', 'card', 'other']);
+    await worker.pass(6 * hourMs, 5000);
+    expect(worker.counts()).toMatchObject({ fulfilled: 5, pending: 2 });
+    expect(
+      worker.outbox.rows(
+        "SELECT reason, scope, message FROM outbox_attention WHERE kind = 'pause'",
+      ),
+    ).toEqual([
+      {
+        reason: 'price_rose',
+        scope: 'variant:card',
+        message: 'a unit cost 11.00 USD before, and costs 94.50 USD now',
+      },
+    ]);
+    await worker.outbox.store.operator.resumeScope({
+      scope: 'variant:card',
+      actor: 'anna',
+      reason: 'the shop sells it for 100',
+      nowMs: worker.machine.wallMs(),
+    });
+    await worker.dispatcher.pausesChanged();
+    await worker.until(() => worker.counts().fulfilled === 7, 10_000);
+    expect(charges).toHaveLength(7);
   });
 });

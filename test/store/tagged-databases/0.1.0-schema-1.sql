@@ -424,13 +424,13 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '95ec81fad39d2872f4e9a6de4eab2adf');
+INSERT INTO meta VALUES ('database_id', 'baa5cbe952dab4abb436122d209ebf7e');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
 INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'bc4897dc567f48e87f7164a38ea948e964cc518618fe52d67311ae5bcb912215');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
-INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', 'a57910d86b268c9b5731a7590c180e2444ae75a7f69a2f6bf910aa6cfb5a9bb5');
+INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', 'eabc8673a411442d44a5f3e834f37d2dc082820dbe028178c337fb435c2ed207');
 INSERT INTO meta VALUES ('schema:views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO meta VALUES ('schema:views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -806,7 +806,7 @@ SELECT 'pause',
                      WHEN 'account_not_allowed' THEN 'account_denied'
                      WHEN 'insufficient_balance' THEN 'balance_too_low' WHEN 'older_copy' THEN 'older_copy'
                      WHEN 'key_of_other_account' THEN 'key_of_other_account'
-                     WHEN 'product_refused' THEN 'product_refused' ELSE 'paused' END AS reason,
+                     WHEN 'product_refused' THEN 'product_refused' WHEN 'price_rose' THEN 'price_rose' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p

@@ -66,7 +66,7 @@ SELECT 'pause',
                      WHEN 'account_not_allowed' THEN 'account_denied'
                      WHEN 'insufficient_balance' THEN 'balance_too_low' WHEN 'older_copy' THEN 'older_copy'
                      WHEN 'key_of_other_account' THEN 'key_of_other_account'
-                     WHEN 'product_refused' THEN 'product_refused' ELSE 'paused' END AS reason,
+                     WHEN 'product_refused' THEN 'product_refused' WHEN 'price_rose' THEN 'price_rose' ELSE 'paused' END AS reason,
        'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope, NULL, 0
 FROM pauses p

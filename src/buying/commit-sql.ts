@@ -188,9 +188,7 @@ function recordEnd(outbox: Outbox, close: AttemptClose, change: ScopeChange | nu
       iccid: row.iccid,
       path: row.request_path,
     });
-  const priceRose = settlement.answer?.cost
-    ? rememberCost(database, row, settlement.answer.cost, close)
-    : false;
+  const priceRose = rememberCost(database, row, settlement.answer?.cost, close);
   if (settlement.state === 'fulfilled') {
     proveFirstKey(database, attemptId);
     proveConnectorByOrder(database, row.operation, attemptId, nowMs);
@@ -301,12 +299,12 @@ function learnFromRejection(
 function rememberCost(
   database: Sqlite,
   row: EntryRow,
-  cost: string,
+  cost: string | null | undefined,
   { maxRisePercent = Number.POSITIVE_INFINITY, nowMs }: AttemptClose,
 ): boolean {
   const [product, { currency }] = [productScope(row), row];
   const unitCost = Number(cost) / (row.quantity ?? 1);
-  if (product === null || currency === null || !Number.isFinite(unitCost)) return false;
+  if (!cost || product === null || currency === null || !Number.isFinite(unitCost)) return false;
   const days = row.days ?? 0;
   const before = findUnitCost(database).get(product, days, currency) ?? null;
   putCost(database).run({ product, days, currency, unitCost });

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
 const settings = z
   .record(z.string(), z.unknown())
-  .parse(parse(/```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? ''));
+  .parse(parse(/```yaml\n(listen:[\s\S]*?)```/.exec(document)?.[1] ?? ''));
 
 /** The dotted names of all settings in a value, such as `limits.window_ms`. */
 function namesIn(value: unknown, prefix = ''): string[] {

@@ -25,7 +25,8 @@ export function whyPriceRose(
   { before, now, currency }: { before: number | null; now: number; currency: string },
   maxRisePercent: number,
 ): string | null {
-  if (before === null || now <= before * (1 + maxRisePercent / 100)) return null;
+  if (before === null || !Number.isFinite(maxRisePercent)) return null;
+  if (now <= Math.max(before, 0) * (1 + maxRisePercent / 100)) return null;
   const [was, is] = [before, now].map((cost) => `${cost.toFixed(2)} ${currency}`);
   return `a unit cost ${was} before, and costs ${is} now`;
 }

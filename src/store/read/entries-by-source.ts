@@ -45,9 +45,12 @@ const selectOldest = openStates.map((state) =>
 
 export function readCounts(database: Sqlite): Readonly<Record<EntryState, number>> {
   const counts = zeroCounts();
-  for (const { state, count } of selectStateCounts(database).all()) counts[state] = count;
+  for (const { state, count } of selectStateCounts(database).all()) counts[state] += count;
   return counts;
 }
+
+/** The entries of each state and shop; those without one are left out. */
+export const readCountsBySource = (database: Sqlite) => selectStateCounts(database).all();
 
 /** The open work of the worker. */
 export function readBacklog(database: Sqlite) {

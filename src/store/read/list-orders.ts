@@ -207,7 +207,7 @@ const selectLast = columnOf<[], number>('SELECT max(id) FROM requests');
  * The id of the first order that came in at this time or later: they have their ids in the order in
  * which they come in.
  */
-function firstSince(database: Sqlite, ms: number): number {
+export function firstSince(database: Sqlite, ms: number): number {
   let first = 1;
   for (let end = (selectLast(database).get() ?? 0) + 1; first < end; ) {
     const middle = Math.floor((first + end) / 2);

@@ -22,13 +22,15 @@ import {
 import { readAuditLog } from './audit-log.ts';
 import { findForBulk } from './bulk-entries.ts';
 import { readDeliveries, readDueResults, readSinkPauses } from './delivery-list.ts';
-import { readBacklog, readCounts, readSources } from './entries-by-source.ts';
+import { readBacklog, readCounts, readCountsBySource, readSources } from './entries-by-source.ts';
 import { listOrders } from './list-orders.ts';
 import { findOrder, showEntry, showOrder } from './order-detail.ts';
 import { readPauseEffects } from './pause-effects.ts';
 import { readQueuedEntry, readQueueFacts } from './queue-facts.ts';
 import { readMappedLine } from './mapped-lines.ts';
-import { readHourStatistics, readSpending } from './statistics.ts';
+import { readNumbers } from './numbers.ts';
+import { readHourStatistics, readLatency, readSpending } from './statistics.ts';
+import { readWaiting } from './waiting.ts';
 import { readTimeline } from './timeline.ts';
 
 /** Each reads the database that it gets first. */
@@ -58,6 +60,7 @@ const reads = {
   isAnyLookupProven,
 
   counts: readCounts,
+  countsBySource: readCountsBySource,
   sources: readSources,
   backlog: readBacklog,
   openPauses: readPauses,
@@ -65,6 +68,9 @@ const reads = {
   affected: readAffected,
   queuedEntry: readQueuedEntry,
   hourStatistics: readHourStatistics,
+  latency: readLatency,
+  waiting: readWaiting,
+  numbers: readNumbers,
   spending: readSpending,
 
   skuSightings: readSkuSightings,

@@ -12,7 +12,7 @@ interface Period {
 /** A count of an hour: see the migration that made the table. */
 interface HourRow {
   readonly hour: number;
-  readonly name: 'received' | 'settled' | 'latency' | 'calls';
+  readonly name: 'received' | 'settled' | 'latency' | 'calls' | 'spent';
   readonly key: string;
   readonly n: number;
 }
@@ -28,7 +28,7 @@ const digits = 6;
 
 export const selectHours = statementOf<Units, HourRow>(
   `SELECT hour, name, key, n FROM hourly_statistics
-   WHERE name IN ('received', 'settled', 'latency', 'calls') AND hour >= :first AND hour < :end`,
+   WHERE name IN ('received', 'settled', 'latency', 'calls', 'spent') AND hour >= :first AND hour < :end`,
 );
 // An amount in millionths may be larger than a number of JavaScript is exact, and a sum larger than
 // one of SQLite.
@@ -70,6 +70,10 @@ export function readHourStatistics(database: Sqlite, period: Period) {
         cancelled: count('settled', 'cancelled'),
       },
       latency: latencyOf(found),
+      /** What the API charged, by currency, as a number: good enough for a chart. */
+      spent: Object.fromEntries(
+        found.flatMap(({ name, key, n }) => (name === 'spent' ? [[key, n / 10 ** digits]] : [])),
+      ),
       /**
        * Calls for entries, by purpose. Each `submit` counts against both limits of its key, a
        * `lookup` against one.
@@ -80,21 +84,28 @@ export function readHourStatistics(database: Sqlite, period: Period) {
 }
 
 /**
- * The time from intake to fulfilled of 95 % of the entries at most, in ms, exact to 10 %: the
- * middle of the step in which the entry of this rank lies. See the migration that made the table.
- * Null: nothing was fulfilled.
+ * The time from intake to fulfilled of half of the entries and of 95 % at most, in ms, exact to
+ * 10 %: the middle of the step in which the entry of this rank lies. See the migration that made
+ * the table. Null: nothing was fulfilled.
  */
-function latencyOf(rows: readonly HourRow[]): { readonly p95Ms: number } | null {
+function latencyOf(
+  rows: readonly HourRow[],
+): { readonly medianMs: number; readonly p95Ms: number } | null {
   const steps = rows
     .filter(({ name }) => name === 'latency')
     .toSorted((a, b) => Number(a.key) - Number(b.key));
-  let left = steps.reduce((sum, { n }) => sum + n, 0) * 0.95;
-  for (const { key, n } of steps) {
-    left -= n;
-    if (left <= 0) return { p95Ms: Math.round(100 * 2 ** ((Number(key) - 0.5) / 4)) };
-  }
-  return null;
+  const count = steps.reduce((sum, { n }) => sum + n, 0);
+  const at = (share: number): number => {
+    let left = count * share;
+    const step = steps.find(({ n }) => (left -= n) <= 0);
+    return Math.round(100 * 2 ** ((Number(step?.key) - 0.5) / 4));
+  };
+  return count === 0 ? null : { medianMs: at(0.5), p95Ms: at(0.95) };
 }
+
+/** The same for the hours that a period touches, taken together. */
+export const readLatency = (database: Sqlite, period: Period) =>
+  latencyOf(selectHours(database).all(unitsOf(period, hourMs)));
 
 /**
  * The spending of each day (UTC) that the period touches, from each balance; the last day first. A

@@ -32,9 +32,16 @@ export function countNewEntry(database: Sqlite, entryId: number): void {
 const countsWhere = (where: string): string =>
   `SELECT state, lane, entries FROM entry_counts WHERE entries <> 0 AND ${where}
    UNION ALL SELECT state, lane, count(*) FROM entries NOT INDEXED WHERE ${notCounted} AND ${where} GROUP BY state, lane`;
-/** States without an entry are left out. The cost is the number of lanes, not of entries. */
-export const selectStateCounts = statementOf<[], { state: EntryState; count: number }>(
-  `SELECT state, sum(entries) AS count FROM (${countsWhere('true')}) GROUP BY state`,
+/**
+ * By shop: a lane begins with it. What has no entry is left out. The cost is the number of lanes, not
+ * of entries.
+ */
+export const selectStateCounts = statementOf<
+  [],
+  { state: EntryState; source: string; count: number }
+>(
+  `SELECT state, substr(lane, 1, instr(lane, '|') - 1) AS source, sum(entries) AS count FROM (${countsWhere('true')})
+   GROUP BY 1, 2 HAVING sum(entries) <> 0`,
 );
 /** The counts of a state; lanes without an entry are left out. */
 export const selectLaneCounts = statementOf<{ state: EntryState }, { lane: string; count: number }>(

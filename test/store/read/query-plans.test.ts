@@ -6,6 +6,7 @@ import {
   selectOpen,
   selectOpenSinks,
 } from '../../../src/store/read/delivery-list.ts';
+import { selectNumbers } from '../../../src/store/read/numbers.ts';
 import { selectHours } from '../../../src/store/read/statistics.ts';
 import { selectEvents } from '../../../src/store/read/timeline.ts';
 import { Outbox } from '../../support/outbox.ts';
@@ -56,6 +57,7 @@ const statements: readonly (readonly [string, Statement])[] = [
       auditLogSql(filter, after),
     ]),
   ),
+  ['numbers', selectNumbers],
   ['open deliveries', selectOpen],
   ['deliveries that were given up', selectGivenUp],
   ['the sinks with open deliveries', selectOpenSinks],

@@ -88,6 +88,7 @@ describe('the statistics of an hour', () => {
       received: 0,
       settled: none,
       latency: null,
+      spent: {},
       calls: { submit: 0, lookup: 0 },
     };
     expect(hoursOf(day - 1, day + 2 * hour + 1)).toEqual([
@@ -96,7 +97,8 @@ describe('the statistics of an hour', () => {
         hour: '2026-11-22T00:00:00.000Z',
         received: 1,
         settled: { ...none, fulfilled: 1 },
-        latency: { p95Ms: expect.closeTo(500, -2) },
+        latency: { medianMs: expect.closeTo(500, -2), p95Ms: expect.closeTo(500, -2) },
+        spent: { USD: 10 },
         calls: { submit: 2, lookup: 0 },
       },
       { hour: '2026-11-22T01:00:00.000Z', ...nothingElse },
@@ -142,6 +144,7 @@ describe('the statistics of an hour', () => {
     const [first] = hoursOf(day + hour, day + hour + 1);
     // 38 of the 40 are at most so long.
     expect(Math.abs((first?.latency?.p95Ms ?? 0) / (times[37] ?? 0) - 1)).toBeLessThan(0.1);
+    expect(Math.abs((first?.latency?.medianMs ?? 0) / (times[19] ?? 0) - 1)).toBeLessThan(0.1);
   });
 
   it('are the same when a call ends after the clock was set back behind the intake', async () => {

@@ -78,7 +78,8 @@ describe.skipIf(browserPath === undefined)(
     it.each(views)(
       'pauses, shows codes, delivers again, orders again and acknowledges: %s',
       async (name, options) => {
-        const context = await browser.newContext(options);
+        const permissions = ['clipboard-read', 'clipboard-write'];
+        const context = await browser.newContext({ ...options, permissions });
         onTestFinished(() => context.close());
         const page = await context.newPage();
         const hasScript = options.javaScriptEnabled !== false;
@@ -91,13 +92,22 @@ describe.skipIf(browserPath === undefined)(
         await page.locator('button[type="submit"]').click();
 
         await decide('Pause buying', { scope: 'account', reason });
-        expect(await text('main')).toContain(`manual: ${reason}`);
+        expect(await text('main')).toContain(`page:anna: ${reason}`);
         await decide('Resume', { reason });
-        expect(await text('main')).not.toContain(`manual: ${reason}`);
+        expect(await text('main')).not.toContain(`page:anna: ${reason}`);
 
         await go('/orders/shop/1001');
         await decide('Show the codes', { reason });
         expect(await text('h1')).toBe('Delivered codes');
+        const copy = page.getByRole('button', { name: /^Copy / });
+        const code = await text('main [data-copy]');
+        const copyFirst = async (): Promise<unknown> => {
+          await copy.first().click();
+          await page.getByText('Copied', { exact: true }).waitFor();
+          return await page.evaluate('navigator.clipboard.readText()');
+        };
+        expect(hasScript ? await copyFirst() : code).toBe(code);
+        expect((await copy.count()) > 0).toBe(hasScript);
         expect(await faultsOf(page, hasScript ? 'all' : 'width')).toEqual(faultless);
         await go('/orders/shop/1001');
         await decide('Deliver again', { reason });
@@ -115,7 +125,7 @@ describe.skipIf(browserPath === undefined)(
 
         const own = `/orders/${source}/2001`;
         await go(own);
-        const reference = await text('article h3 .code');
+        const reference = await text('article [data-copy]');
         await decide('Order again', { reason, confirm: 'another' });
         expect([await text('h1'), (await text('main')).includes('was not repeated')]).toEqual([
           'Not done',

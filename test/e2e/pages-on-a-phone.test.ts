@@ -65,8 +65,9 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     viewport: typeof phone,
     path: string,
     colorScheme: 'light' | 'dark' = 'light',
+    filled = fill,
   ) {
-    const pages = await startPages({ fill, decides: true });
+    const pages = await startPages({ fill: filled, decides: true });
     address = `http://${pages.address}`;
     const { headers } = await pages.as(operatorToken);
     const context = await browser.newContext({ viewport, colorScheme, extraHTTPHeaders: headers });
@@ -82,8 +83,8 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
   }
 
   it.each([
-    [phone, 2020],
-    [laptop, 1420],
+    [phone, 3400],
+    [laptop, 1800],
   ])('show the overview in one glance at %o', async (viewport, most) => {
     const { heightOf, page, bytes } = await open(viewport, '/');
     const [height = 0] = await heightOf('body');
@@ -94,16 +95,51 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
   });
 
   it.each([
+    [phone, 2 * phone.height],
+    [{ width: 1280, height: 800 }, 800],
+  ])('say above the fold what is wrong, since when, and what to do: %o', async (viewport, fold) => {
+    const { page } = await open(viewport, '/');
+    const status = page.locator('.status');
+    expect(await status.innerText()).toMatch(/causes need you[\s\S]*the oldest for 1 h/);
+    for (const shown of [
+      status,
+      page.getByText('Waiting').first(),
+      page.locator('.cause').first(),
+    ]) {
+      const box = await shown.boundingBox();
+      expect((box?.y ?? fold) + (box?.height ?? 0)).toBeLessThanOrEqual(fold);
+    }
+    await page.close();
+  });
+
+  it('have targets of at least 24 px, on every page', async () => {
+    for (const path of ['/', '/attention', '/orders', '/numbers', '/orders/shop1/1', '/config']) {
+      const { page } = await open(phone, path);
+      const small =
+        await page.evaluate(`[...document.querySelectorAll('button, input, select, summary.button, a.button, nav a, h3 a')]
+        .filter((it) => it.type !== 'hidden' && it.getClientRects().length > 0)
+        .filter((it) => Math.min(it.getBoundingClientRect().width, it.getBoundingClientRect().height) < 24)
+        .map((it) => it.outerHTML.slice(0, 100))`);
+      expect([path, small]).toEqual([path, []]);
+      await page.close();
+    }
+  });
+
+  it.each([
     ['light', phone],
     ['dark', phone],
     ['light', laptop],
     ['dark', laptop],
   ] as const)('have nothing that axe finds: %s, %o', async (scheme, viewport) => {
-    for (const path of ['/', '/attention', '/orders']) {
+    const others = ['/orders/shop1/1', '/numbers', '/nothing-here'];
+    for (const path of ['/', '/attention', '/orders', ...others]) {
       const { page } = await open(viewport, path, scheme);
       expect([path, await faultsOf(page)]).toEqual([path, faultless]);
       await page.close();
     }
+    const empty = await open(viewport, '/', scheme, (place) => openOutbox(place).close());
+    await empty.page.getByText('Send the first order').waitFor();
+    expect(await faultsOf(empty.page)).toEqual(faultless);
   });
 
   it.each([
@@ -111,12 +147,13 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     '/attention?kind=invalid_line&code=unknown_sku',
     '/orders',
     '/deliveries',
+    '/numbers?from=2025-11-21',
     '/audit',
   ])('keep each row of %s short, and nothing beside the screen', async (path) => {
     const { heightOf, page, bytes } = await open(phone, path);
     expect(bytes).toBeLessThan(60_000);
-    const rows = await heightOf('tbody tr');
-    expect(Math.max(0, ...rows)).toBeLessThanOrEqual(160);
+    const rows = await heightOf('.scroll tbody tr, .cause');
+    expect(Math.max(0, ...rows)).toBeLessThanOrEqual(path === '/attention' ? 250 : 160);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
       phone.width,
     );
@@ -125,7 +162,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
 
   it('show what to do and the decision for all rows of a cause on the screen', async () => {
     const { page } = await open(phone, '/attention');
-    expect(await page.locator('tbody tr').count()).toBe(causes.length + pauses.length);
+    expect(await page.locator('.cause').count()).toBe(causes.length + pauses.length);
     const box = await page.getByText('Acknowledge all 8').first().boundingBox();
     expect(box !== null && box.x >= 0 && box.x + box.width <= phone.width).toBe(true);
     const resume = await page.getByText('Resume').first().boundingBox();
@@ -228,14 +265,14 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     });
     await does('release a SKU', async () => {
       expect(read.pauses().map(({ scope }) => scope)).toContain('variant:steam-20');
-      await tap('Resume', page.locator('tr', { hasText: 'variant:steam-20' }));
+      await tap('Resume', page.locator('.rows > li', { hasText: 'variant:steam-20' }));
       await fillIn({ reason });
       await press('Resume');
       await page.getByText('Done: variant:steam-20 is resumed.').waitFor();
       expect(read.pauses().map(({ scope }) => scope)).toEqual(['balance:EUR']);
     });
     await does('resolve an unknown one', async () => {
-      await tap('1 × needs_review');
+      await tap('es-7 needs a decision');
       await tap('Resolve');
       await fillIn({ as: 'rejected', reason });
       await press('Resolve');
@@ -291,7 +328,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
       await their.getByRole('button', { name: 'Sign in' }).click();
       await their.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     });
-    const paused = page.locator('tr', { hasText: 'key:main' });
+    const paused = page.locator('.rows > li', { hasText: 'key:main' });
     const reload = async (value: string): Promise<void> => {
       writeFileSync(file, value);
       await tap('Reload the configuration', paused);
@@ -309,7 +346,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     await settled(2);
     await does('a key of another account', async () => {
       writeFileSync(file, key('foreign').value);
-      await tap('Configuration');
+      await tap('Config');
       await tap('Reload the configuration');
       await press('Reload the configuration');
       await page.getByText('Done: in use now: wholesale.keys[].value.').waitFor();
@@ -319,7 +356,7 @@ describe.skipIf(browserPath === undefined)('the pages on a phone (needs /usr/bin
     );
     await page.goto(`http://${where}/`);
     expect(await paused.innerText()).toContain(
-      'configure a key of the account that bought the orders',
+      'Configure a key of the account that bought the orders',
     );
     await page.goto(`http://${where}/config`);
     await tap('Reload the configuration');

@@ -1,17 +1,12 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { faultless, faultsOf } from '../support/page-faults.ts';
-import { Installation, order, projectRoot, type WorkerProcess } from '../support/worker-process.ts';
+import { Installation, order, type WorkerProcess } from '../support/worker-process.ts';
 
 /** Debian's; no browser is downloaded. */
 const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
 const token = 'the-token-of-anna-0001';
-/** Pictures for the documentation are written when this is set. */
-const imageFolder =
-  process.env['UPDATE_IMAGES'] === undefined ? null : join(projectRoot, 'docs/images');
-
 /** The first two in all detail: the others show the same elements in the same colours. */
 const views: readonly (readonly [string, BrowserContextOptions, 'all' | 'width'])[] = [
   ['wide and light', { viewport: { width: 1440, height: 900 }, colorScheme: 'light' }, 'all'],
@@ -36,6 +31,7 @@ const paths = [
   '/orders/shop/1006',
   '/deliveries',
   '/deliveries?status=given_up',
+  '/numbers',
   '/audit',
   '/config',
   '/nothing-here',
@@ -116,7 +112,7 @@ describe.skipIf(browserPath === undefined)(
       const { page, complaints } = await signedIn(options);
       await page.goto(`http://${address}/attention`);
       const review = await page
-        .locator('tbody a[href^="/attention/review"]')
+        .locator('.causes a[href^="/attention/review"]')
         .first()
         .getAttribute('href');
       for (const path of [...paths, review ?? '']) {
@@ -134,9 +130,8 @@ describe.skipIf(browserPath === undefined)(
       await page.getByRole('link', { name: 'shop/1006' }).first().click();
       await page.getByText('invalid_variant').first().waitFor();
       await page.getByText('must be at least 1').first().waitFor();
-      await page.getByRole('link', { name: 'Orders' }).click();
-      await page.getByLabel('With an entry that is').selectOption('fulfilled');
-      await page.getByRole('button', { name: 'Show' }).click();
+      await page.getByRole('navigation', { name: 'Pages' }).getByText('Orders').click();
+      await page.getByRole('link', { name: 'fulfilled' }).click();
       await page.waitForURL(/state=fulfilled/);
       expect(await page.locator('tbody tr').count()).toBe(5);
       await page.context().close();
@@ -165,7 +160,7 @@ describe.skipIf(browserPath === undefined)(
         };
         await decide('Pause buying', 'the shop sells at wrong prices');
         await page.goto(`http://${address}/`);
-        await page.getByText('Nothing new is bought: account is paused').waitFor();
+        await page.getByText('Buying is stopped: everything is paused').waitFor();
         await decide('Resume', 'prices are right again');
         await page.goto(`http://${address}/audit?actor=page:anna`);
         await page.getByText('the shop sells at wrong prices', { exact: true }).first().waitFor();
@@ -176,7 +171,7 @@ describe.skipIf(browserPath === undefined)(
 
     it('find the order of a customer, and show its code to who says why', async () => {
       const { page } = await signedIn({ javaScriptEnabled: false });
-      await page.getByLabel('Search').fill('1003');
+      await page.locator('#filter-search').fill('1003');
       await page.getByRole('button', { name: 'Show', exact: true }).click();
       await page.getByRole('link', { name: 'shop/1003' }).click();
       await page.getByText('1 delivered, not shown here').waitFor();
@@ -230,6 +225,25 @@ describe.skipIf(browserPath === undefined)(
       await page.context().close();
     });
 
+    it('keep the focus, the scroll and what is opened when they refresh', async () => {
+      const { page } = await signedIn({ viewport: { width: 390, height: 500 } });
+      await page.clock.install();
+      await page.goto(`http://${address}/`);
+      await page.getByText('Sending', { exact: true }).click();
+      await page.getByRole('link', { name: 'The list' }).focus();
+      await page.evaluate('window.scrollTo(0, 300)');
+      const shown = await page.locator('main').elementHandle();
+      const asked = page.waitForResponse(`http://${address}/`);
+      await page.evaluate("document.querySelector('.causes, .card p').dataset.old = 'yes'");
+      await page.clock.runFor(5000);
+      await asked;
+      await page.locator('[data-old]').waitFor({ state: 'detached' });
+      expect(await shown?.evaluate('document.activeElement.textContent')).toBe('The list');
+      expect(await page.evaluate('window.scrollY')).toBe(300);
+      expect(await page.locator('details.folded').getAttribute('open')).toBe('');
+      await page.context().close();
+    });
+
     it('say that somebody was signed out, instead of showing old numbers as new', async () => {
       const { page } = await signedIn();
       await page.clock.install();
@@ -266,35 +280,14 @@ describe.skipIf(browserPath === undefined)(
       await without.line(({ msg }) => msg.includes('paused'));
       const page = await browser.newPage();
       await page.goto(`http://${where}/`);
-      const paused = page.getByRole('row').filter({ hasText: 'api_unreachable' });
-      await paused.getByRole('cell', { name: '5', exact: true }).waitFor();
-      expect(await paused.innerText()).toContain('5 orders, 5 lines of unknown cost, the oldest');
-      expect(await page.getByText('Nothing new is bought: account is paused since').count()).toBe(
-        1,
+      const paused = page.locator('.rows > li', { hasText: 'api_unreachable' });
+      await paused.getByText('5 wait', { exact: true }).waitFor();
+      const state = await page.locator('.status').innerText();
+      expect(state).toMatch(/Buying is stopped: the supplier does not answer/);
+      expect(state).toMatch(
+        /For \d+ s\. Waiting: 5 orders, 5 lines of unknown cost, the oldest for \d+ s\. Tried again/,
       );
       await page.close();
-    });
-
-    it.runIf(imageFolder !== null)('are shown in the documentation', async () => {
-      mkdirSync(imageFolder ?? '', { recursive: true });
-      const { page } = await signedIn({
-        viewport: { width: 1200, height: 800 },
-        colorScheme: 'light',
-      });
-      for (const [name, path] of [
-        ['overview', '/'],
-        ['order', '/orders/shop/1006'],
-        ['attention', '/attention'],
-      ]) {
-        await page.goto(`http://${address}${path}`);
-        const image = join(imageFolder ?? '', `pages-${name}.png`);
-        await page.screenshot({ path: image });
-        expect(existsSync(image)).toBe(true);
-      }
-      await page.setViewportSize({ width: 390, height: 844 });
-      await page.goto(`http://${address}/`);
-      await page.screenshot({ path: join(imageFolder ?? '', 'pages-phone.png') });
-      await page.context().close();
     });
   },
 );

@@ -32,7 +32,7 @@ import { countsText, totalOf } from '../../core/counts.ts';
 import type { BulkResult } from '../../store/operator/entry-command.ts';
 import type { OrderDetail } from '../../store/read/order-detail.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
-import { factList, orderLink, table } from '../pages/parts.ts';
+import { copied, factList, orderLink, table } from '../pages/parts.ts';
 
 interface ActionOptions {
   readonly sources: Pick<PageSources, 'read' | 'clock'>;
@@ -332,6 +332,12 @@ function topupPlans(iccid: string | undefined, found: ResultOf<'catalogue'>): Ht
   return html`<p>eSIM ${code(iccid ?? '')}: order one as ${code('esim_topup')}, with this ICCID.</p>${what}`;
 }
 
+/** A value of a unit with a button that copies it; a link, such as that which installs an eSIM, can be opened. */
+const unitValue = (value: string): Html =>
+  /^https:\/\/[^\s]+$/.test(value)
+    ? html`<a href="${value}" rel="noreferrer" data-copy>${value}</a>`
+    : copied(value);
+
 /** Codes in clear. Nothing keeps this page. */
 export function revealedUnits(
   reference: string,
@@ -351,6 +357,6 @@ ${factList([
   ['Asked', entry?.asked ?? null],
   ["Supplier's order", entry?.orderNumber ?? null],
 ])}
-${units.map((unit, index) => html`<section class="card"><h2>Unit ${index + 1}</h2>${factList(labelledFields(unit).map(({ label, value }) => [label, code(value)]))}</section>`)}
+${units.map((unit, index) => html`<section class="card"><h2>Unit ${index + 1}</h2>${factList(labelledFields(unit).map(({ label, value }) => [label, unitValue(value)]))}</section>`)}
 <p>${units.length === 0 ? 'There are no units.' : customerAdvice}</p>`;
 }

@@ -68,3 +68,17 @@ ${body}
 </body>
 </html>`;
 }
+
+/** What a page says of its worker, also before anybody has signed in. */
+export interface ShownWorker {
+  readonly instance: string;
+  readonly environment: 'sandbox' | 'production';
+}
+
+/** Which kind of worker it is: who mistakes one for the other may spend money. */
+export const environmentBar = ({ environment }: ShownWorker): Html =>
+  html`<p class="environment ${environment}">${
+    environment === 'sandbox'
+      ? html`<strong>Sandbox</strong>: no real money is spent, and no code can be redeemed`
+      : html`<strong>Production</strong>: orders here spend money`
+  }</p>`;

@@ -248,11 +248,19 @@ ${list}
 </form>`;
 }
 
+/** What usually ends the trouble; the first of these stands out. */
+const mainActions = ['reorder', 'resume', 'release', 'retry', 'resolve', 'reveal'];
+
 /** Each is closed until somebody opens it. They work without JavaScript. */
 function forms(actions: readonly OfferedAction[], context: FormContext): Html | null {
   if (!mayDecide(context) || actions.length === 0) return null;
+  const main = actions.find(({ fields }) =>
+    mainActions.includes(fields['order'] ?? fields['action'] ?? ''),
+  );
   return html`<div class="actions">${actions.map(
-    (action) => html`<details class="action"><summary>${action.title}</summary>
+    (
+      action,
+    ) => html`<details class="action"><summary class="button${action === main ? ' primary' : ''}">${action.title}</summary>
 ${openForm(action, context)}</details>`,
   )}</div>`;
 }

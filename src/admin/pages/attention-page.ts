@@ -1,39 +1,42 @@
 import { html } from 'hono/html';
+import { totalOf } from '../../core/counts.ts';
 import { sentence } from '../../core/message-text.ts';
-import { countsText } from '../../core/counts.ts';
-import { clientActionFor } from '../../core/answers/wholesale-errors.ts';
 import { affectedText } from '../../core/operator/affected.ts';
+import { headlineOf } from '../../core/operator/headline.ts';
+import { clientActionFor } from '../../core/answers/wholesale-errors.ts';
 import { attentionActions, whatToDo, type AttentionAction } from '../../core/operator/attention.ts';
 import {
   placeOf,
   type Attention,
   type AttentionFilter,
   type AttentionGroup,
+  type AttentionKind,
 } from '../../store/read/attention.ts';
 import type { Page } from '../../store/read/page.ts';
-import type { EntryDetail, OrderDetail } from '../../store/read/order-detail.ts';
-import { callTexts } from '../entry-text.ts';
+import type { OrderDetail } from '../../store/read/order-detail.ts';
 import { actionForms } from './action-forms.ts';
 import { mayDecide, type FormContext, type PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
-import { entryCard, notAccepted } from './order-page.ts';
+import { entryCard, notAccepted, timelineOf } from './order-page.ts';
 import {
   asked,
+  card,
+  counted,
   factList,
-  filterForm,
+  filtered,
+  forText,
   longText,
   orderLink,
   orderPath,
   paging,
   reviewPath,
-  section,
+  shopLinks,
   table,
   timeText,
 } from './parts.ts';
 
 const shownRows = 50;
 const mostCounted = 10_000;
-const shownCalls = 50;
 
 const attentionFilter = (url: URL): AttentionFilter => ({
   kind: asked(url, 'kind'),
@@ -56,17 +59,51 @@ export function attentionPage({ read, clock }: PageSources, context: FormContext
         clock,
         url,
       )
-    : attentionGroups(
-        read.attentionGroups(filter, { limit: shownRows, atMost: mostCounted }),
-        context,
-        clock.wallMs(),
-        source,
+    : card(
+        'causes',
+        'By cause',
+        attentionGroups(
+          read.attentionGroups(filter, { limit: shownRows, atMost: mostCounted }),
+          context,
+          clock.wallMs(),
+          source,
+        ),
       );
-  return html`${filterForm(url, { code: 'Code', subject: 'About: a product, scope or sink', source: 'Shop' })}
-<p>${countsText(read.attentionCounts(filter, mostCounted))}</p>
-${list}
-${actionForms.attentionList(url.searchParams, context)}`;
+  const { kind: _, ...rest } = filter;
+  const kinds = Object.entries(read.attentionCounts(rest, mostCounted));
+  const all = totalOf(Object.fromEntries(kinds));
+  return filtered(
+    url,
+    {
+      links: {
+        kind: [
+          'What',
+          ['', 'All', all],
+          ...kinds.map(([kind, count]) => [kind, kind.replaceAll('_', ' '), count] as const),
+        ],
+        source: shopLinks(read.sources()),
+      },
+      fields: { code: 'Code', subject: 'About: a product, scope or sink' },
+    },
+    html`${list}
+${actionForms.attentionList(url.searchParams, context)}`,
+  );
 }
+
+/** Kinds whose customers wait for what they paid for, or may have what is not theirs. */
+const urgent: readonly AttentionKind[] = [
+  'needs_review',
+  'unknown',
+  'rejected',
+  'expired',
+  'needs_manual_delivery',
+  'shown_twice',
+];
+const nouns: Readonly<Partial<Record<AttentionKind, string>>> = {
+  storefront: 'order',
+  invalid_file: 'file',
+  delivery: 'result',
+};
 
 /**
  * The causes, each with its number of rows and one decision for all of them. @param source only
@@ -80,19 +117,31 @@ export function attentionGroups(
 ): Html {
   if (found.length === 0) return html`<p class="good">Nothing needs attention.</p>`;
   const rows = found.map((group) => {
-    const { id, kind, code, subject, count, sources, affects } = group;
+    const { id, kind, code, subject, count } = group;
     const path =
       count === 1
         ? reviewPath(id)
         : `/attention${listOf({ kind, code, subject: subject ?? undefined, source })}`;
-    return [
-      html`<a href="${path}">${count} × ${code}</a> ${subject ?? (count === 1 ? orderLink(group.source, group.orderId) : null)}${sources > 1 ? ` in ${sources} shops` : null}${kind === code ? null : html` <span class="faint">${kind}</span>`} <span class="faint">${affectedText(affects, nowMs)}</span>`,
-      timeText(group.since, nowMs),
-      happened(group),
-      html`${adviceText(group, context)}${actionForms.attentionGroup(group, source, context)}`,
-    ];
+    return html`<li class="cause is-${urgent.includes(kind) ? 'problem' : 'warning'}">
+<h3><a href="${path}">${headlineOf(group)}</a></h3>
+<p class="facts-line">${factsOf(group, nowMs)}</p>
+<div>${happened(group)} <code>${code}</code></div>
+<div class="todo"><strong>What to do:</strong> ${adviceText(group, context)}</div>
+${actionForms.attentionGroup(group, source, context) ?? html`<div class="actions"><a class="button primary" href="${path}">Look at it</a></div>`}</li>`;
   });
-  return table('What needs attention', ['Cause', 'Since', 'What happened', 'What to do'], rows);
+  return html`<ul class="causes">${rows}</ul>`;
+}
+
+/** How much of what it concerns, where, and since when. */
+function factsOf(
+  { kind, count, sources, source, orderId, since, affects }: AttentionGroup,
+  nowMs: number,
+): Html {
+  const affected = affectedText(affects, nowMs);
+  const what = kind === 'pause' ? null : html`${counted(count, nouns[kind] ?? 'line')}`;
+  const shops = sources > 1 ? html` in ${sources} shops` : null;
+  const where = count === 1 && orderId !== null ? html` ${orderLink(source, orderId)}` : shops;
+  return html`${what}${where}${what === null ? null : ', '}for ${forText(since, nowMs)}${affected === '' ? null : html`: ${affected}`}`;
 }
 
 /** The rows of one cause. Their advice stands above them once. */
@@ -106,13 +155,14 @@ function attentionRows(
   if (first === undefined) return html`<p class="good">Nothing of this needs attention.</p>`;
   const list = listOf(attentionFilter(url));
   const rows = found.map((row) => [
-    html`<a href="${reviewPath(row.id, list)}">${row.kind}</a>`,
+    html`<a href="${reviewPath(row.id, list)}">${row.kind.replaceAll('_', ' ')}</a>`,
     row.scope ?? orderLink(row.source, row.orderId),
     timeText(row.since, clock.wallMs()),
     happened(row),
   ]);
   const advice = new Set(found.map((row) => adviceText(row, context)));
-  return html`${[...advice].map((text) => html`<p><strong>What to do:</strong> ${text}</p>`)}
+  return html`<p class="lead">${headlineOf({ ...first, subject: asked(url, 'subject') ?? first.scope })}</p>
+${[...advice].map((text) => html`<p><strong>What to do:</strong> ${text}</p>`)}
 ${table('Rows of this cause', ['What', 'Concerns', 'Since', 'What happened'], rows)}
 ${paging(url, next)}`;
 }
@@ -170,19 +220,22 @@ ${next === undefined ? html`<span class="faint">This is the last row.</span>` : 
     return html`<p class="good">"${id}" is not in the attention list any more.</p>${links}`;
   const { source, orderId, lineId } = row;
   const order = source === null || orderId === null ? null : read.showOrder(source, orderId);
-  return html`${factList([
-    ['What', `${row.kind}: ${row.code}`],
-    ['Since', timeText(row.since, clock.wallMs())],
+  return html`<section class="card"><h2>${headlineOf({ ...row, subject: row.scope })}</h2>${factList(
     [
-      'Concerns',
-      row.scope ?? html`${orderLink(source, orderId)}${lineId === null ? null : ` line ${lineId}`}`,
+      ['What', html`${row.kind.replaceAll('_', ' ')} <code>${row.code}</code>`],
+      ['Since', timeText(row.since, clock.wallMs())],
+      [
+        'Concerns',
+        row.scope ??
+          html`${orderLink(source, orderId)}${lineId === null ? null : ` line ${lineId}`}`,
+      ],
+      ['Holds up', row.holdsUp],
     ],
-    ['Holds up', row.holdsUp],
-  ])}
+  )}
 ${row.message ? html`<p class="problem">${longText(sentence(row.message), 1000)}</p>` : null}
 <p><strong>What to do:</strong> ${adviceText(row, context)}</p>
-${actionForms.attention(row, context)}
-${order === null ? null : section('evidence', 'Evidence', evidence(row, order, sources, context))}
+${actionForms.attention(row, context)}</section>
+${order === null ? null : evidence(row, order, sources, context)}
 ${links}`;
 }
 
@@ -197,22 +250,9 @@ function evidence(
   const entries = order.entries.filter(
     ({ reference }) => row.reference === null || reference === row.reference,
   );
-  return html`${isRefused ? notAccepted(order) : entries.map((entry) => html`${entryCard(entry, sources, context)}${callTable(entry, sources)}`)}
+  return html`<h2>Evidence</h2>${isRefused ? notAccepted(order) : entries.map((entry) => entryCard(entry, sources, context))}
+${card('timeline', 'What happened', timelineOf(sources, order.id))}
 <p><a href="${orderPath(order.source, order.orderId)}">The whole order</a></p>`;
-}
-
-function callTable({ reference, attempts }: EntryDetail, { clock }: PageSources): Html {
-  if (attempts.length === 0) return html`<p>It was never sent.</p>`;
-  const rows = attempts.slice(-shownCalls).map((call) => {
-    const { outcome, httpStatus, took, answer } = callTexts(call);
-    const openedAt = timeText(call.openedAt, clock.wallMs());
-    return [call.number, openedAt, call.purpose, outcome, httpStatus, took, longText(answer)];
-  });
-  return table(
-    `Calls for ${reference}`,
-    ['Call', 'Opened', 'Purpose', 'Outcome', 'HTTP', 'Took', 'Answer'],
-    rows,
-  );
 }
 
 /** The filter of the list, as it stands in the address. */

@@ -4,7 +4,7 @@ import { isoTime, shortTime } from '../../core/clock.ts';
 import { totalOf } from '../../core/counts.ts';
 import { keptAnswer } from '../kept-answer.ts';
 import type { PageEnv, Visitor } from '../sign-in/visitor.ts';
-import { type Html, htmlDocument } from '../html/document.ts';
+import { environmentBar, type Html, htmlDocument } from '../html/document.ts';
 import type { PageSources } from './page-sources.ts';
 
 /** The shared facts of every page may be so old, in ms. */
@@ -16,14 +16,15 @@ const links = [
   ['/attention', 'Attention'],
   ['/orders', 'Orders'],
   ['/deliveries', 'Deliveries'],
+  ['/numbers', 'Numbers'],
   ['/audit', 'Audit'],
-  ['/config', 'Configuration'],
+  ['/config', 'Config'],
 ] as const;
 
 /**
  * A whole page with this title and content.
- * @param formOf where a page about what became of a form leads back to: the page of the form. It
- * does not refresh itself
+ * @param formOf where a page that does not refresh itself leads back to: about what became of a
+ * form, the page of the form
  */
 export type ShowPage = (
   context: Context<PageEnv>,
@@ -33,41 +34,34 @@ export type ShowPage = (
 ) => Html;
 
 /**
- * What every page shows around its content: which worker it is of, who looks, why nothing is
- * bought, and the links to other pages.
+ * What every page shows around its content: which worker it is of, who looks, whether buying is
+ * stopped, and the links to other pages.
  */
 export function pageLayout(sources: PageSources): ShowPage {
   const { instance, environment, version, clock } = sources;
   const attention = keptAnswer(() => attentionCount(sources), keptForMs, clock);
-  const stopped = keptAnswer(() => sources.explainQueue().reasons, keptForMs, clock);
+  const stopped = keptAnswer(() => sources.explainQueue().reasons.length > 0, keptForMs, clock);
   return (context, title, main, formOf) => {
     const { visitor } = context.var;
     const { pathname, search } = new URL(context.req.url);
     const here = formOf ?? pathname + search;
     const now = isoTime(clock.wallMs());
-    // The overview has the forms that change it.
-    const reasons = pathname === '/' ? sources.explainQueue().reasons : stopped();
     return htmlDocument(
       `${attention() === '0' ? '' : `(${attention()}) `}${title} - ${instance} (${environment})`,
       html`<a class="skip" href="#main">To the content</a>
-<header>
-<p class="environment ${environment}">${
-        environment === 'sandbox'
-          ? html`<strong>Sandbox</strong>: no real money is spent, and no code can be redeemed`
-          : html`<strong>Production</strong>: orders here spend money`
-      }</p>
+<header>${environmentBar(sources)}<div class="bar">
 <p class="name"><a href="/">order-sync</a> <span>${instance}</span></p>
 <nav aria-label="Pages"><ul>${links.map((link) => navigationLink(link, here, attention()))}</ul></nav>
+<form class="find" action="/find" role="search"><input type="search" name="search" required maxlength="200" aria-label="Search orders" placeholder="Order, e-mail, SKU, code"></form>
 ${signedIn(visitor)}
-</header>
+</div></header>
+${visitor.notice === null ? null : html`<p class="toast" role="status">${visitor.notice}</p>`}
 <main id="main" tabindex="-1"${formOf === undefined ? html` data-live` : null}>
+${pathname !== '/' && stopped() ? html`<p class="problem">Buying is stopped. <a href="/">Why, and what to do</a></p>` : null}
 <h1>${title}</h1>
-${visitor.notice === null ? null : html`<p class="good" role="status">${visitor.notice}</p>`}
-${reasons.map((reason) => html`<p class="problem">Nothing new is bought: ${reason} <a href="/#pauses">More</a></p>`)}
 ${main}
-<p class="made">As of <time datetime="${now}">${shortTime(now)}</time>. <a href="${here}">Refresh</a></p>
 </main>
-<footer><p>order-sync ${version}</p></footer>`,
+<footer><p>order-sync ${version}, <span class="made">as of <time datetime="${now}">${shortTime(now)}</time></span> <a href="${here}">Refresh</a></p></footer>`,
     );
   };
 }
@@ -80,7 +74,7 @@ function navigationLink(
   const isHere = new RegExp(path === '/' ? '^/(?:[?]|$)' : `^${path}(?:[/?]|$)`).test(here);
   const count =
     path === '/attention' && attention !== '0'
-      ? html` <span class="count">${attention}</span>`
+      ? html` <span class="count is-problem">${attention}</span>`
       : null;
   return html`<li><a href="${path}"${isHere ? html` aria-current="page"` : null}>${text}${count}</a></li>`;
 }

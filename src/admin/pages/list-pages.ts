@@ -1,21 +1,24 @@
 import { html } from 'hono/html';
 import type { ConfigValue } from '../../config/config.ts';
+import { isoTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { OrderSummary } from '../../store/read/list-orders.ts';
 import type { Html } from '../html/document.ts';
 import { actionForms } from './action-forms.ts';
 import { mayDecide, type FormContext, type PageSources } from './page-sources.ts';
 import {
-  addressWith,
   asked,
   dayMs,
   dayOf,
-  dueText,
-  filterForm,
+  badge,
+  filtered,
+  many,
   longText,
+  dueText,
   oneOf,
   orderLink,
   paging,
+  shopLinks,
   stateMark,
   table,
   timeText,
@@ -23,6 +26,7 @@ import {
 import { keyPlaces, pausedSinks } from './paused-sections.ts';
 
 const shownRows = 40;
+const mostCounted = 10_000;
 
 /**
  * The decisions of people, the last one first; those of the worker and of shops where the address
@@ -43,15 +47,22 @@ export function auditPage({ read, clock }: PageSources, url: URL): Html {
     longText(row.reason),
     Object.keys(row.detail).length === 0 ? null : longText(JSON.stringify(row.detail), 60),
   ]);
-  return html`${filterForm(url, {
-    who: ['Decided by', ['', 'people'], ['all', 'people, the worker and shops']],
-    actor: 'Who',
-    action: 'What, for example hold',
-    subject: 'Subject: a reference, shop/order, a scope',
-    day: 'Day (UTC)',
-  })}
-${rows.length === 0 ? html`<p>No decision fits this filter.</p>` : table('Decisions, the last one first', ['When', 'Who', 'What', 'Subject', 'Reason', 'Changed'], cells)}
-${paging(url, next)}`;
+  return filtered(
+    url,
+    {
+      links: {
+        who: ['Decided by', ['', 'People'], ['all', 'People, the worker and shops']],
+      },
+      fields: {
+        actor: 'Who',
+        action: 'What, for example hold',
+        subject: 'Subject: a reference, shop/order, a scope',
+        day: 'Day (UTC)',
+      },
+    },
+    html`${rows.length === 0 ? html`<p>No decision fits this filter.</p>` : table('Decisions, the last one first', ['When', 'Who', 'What', 'Subject', 'Reason', 'Changed'], cells)}
+${paging(url, next)}`,
+  );
 }
 
 const fingerprintLength = 8;
@@ -71,10 +82,13 @@ export function configPage(sources: PageSources, context: FormContext, url: URL)
     valueText(value, inUse.digests.get(value.path)),
     value.place === '' ? value.source : longText(value.place),
   ]);
-  return html`<p>These values are in use. Change them in the file, and apply them with a reload or a restart.</p>
+  return filtered(
+    url,
+    { fields: { key: 'Key' } },
+    html`<p>These values are in use. Change them in the file, and apply them with a reload or a restart.</p>
 ${keyPlaces(sources, context)}
-${filterForm(url, { key: 'Key' })}
-${rows.length === 0 ? html`<p>No key fits this filter.</p>` : table('Configuration', ['Key', 'Value', 'From'], rows)}`;
+${rows.length === 0 ? html`<p>No key fits this filter.</p>` : table('Configuration', ['Key', 'Value', 'From'], rows)}`,
+  );
 }
 
 function valueText({ value }: ConfigValue, digest: string | undefined): Html {
@@ -117,22 +131,32 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
     ? 'No other result waits.'
     : 'No result waits: every sink has what it should have.';
   const noRows = isOpen ? noOpen : 'No delivery was given up.';
-  return html`${filterForm(url, {
-    status: ['Show', ['open', 'those that are tried'], ['given_up', 'those that were given up']],
-    sink: 'Sink, for example folder',
-  })}
-${pausedSinks(sources, context)}
+  const givenUp = read.attentionCounts({ kind: 'delivery' }, mostCounted).delivery ?? 0;
+  return filtered(
+    url,
+    {
+      links: {
+        status: [
+          'Results',
+          ['', 'That wait', read.backlog().dueDeliveries],
+          ['given_up', 'That were given up', givenUp],
+        ],
+      },
+      fields: { sink: 'Sink, for example folder' },
+    },
+    html`${pausedSinks(sources, context)}
 ${rows.length === 0 ? html`<p class="${isHeldUp ? '' : 'good'}">${noRows} What was delivered when stands on the page of its order.</p>` : table(caption, header, cells)}
-${paging(url, next)}`;
+${paging(url, next)}`,
+  );
 }
 
 const shownOrders = 50;
 
 const statesOf = ({ states, rejectedLines }: OrderSummary): Html => {
   const marks = entryStates.flatMap((state) =>
-    states[state] === undefined ? [] : html`${states[state]} ${stateMark(state)} `,
+    states[state] === undefined ? [] : html`${stateMark(state, states[state])} `,
   );
-  return html`${marks}${rejectedLines === 0 ? null : html`${rejectedLines} <span class="mark is-problem">not accepted</span>`}`;
+  return html`${marks}${rejectedLines === 0 ? null : badge('problem', html`${many(rejectedLines)}not accepted`)}`;
 };
 
 /** The orders that fit the filter in the address, the newest first. */
@@ -158,7 +182,6 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
   const shown = found.slice(0, shownOrders);
   const last = sort === undefined ? shown.at(-1)?.id : (before ?? 0) + shownOrders;
   const next = found.length > shownOrders && last !== undefined ? last : null;
-  const counts = read.counts();
   const rows = shown.map((order) => [
     html`${mayDecide(context) ? html`<input type="checkbox" name="orders" value="${order.id}" aria-label="Choose ${order.source}/${order.orderId}"> ` : null}${orderLink(order.source, order.orderId)}`,
     statesOf(order),
@@ -167,36 +190,56 @@ export function ordersPage({ read, clock }: PageSources, context: FormContext, u
     order.charged.map(({ cost, currency }) => `${cost} ${currency}`).join(', ') || null,
     timeText(order.receivedAt, nowMs),
   ]);
-  const facets = entryStates.filter((state) => counts[state] > 0);
-  return html`${filterOfOrders(url, read.sources())}
-<ul class="counts" aria-label="Entries by state">${facets.map((state) => {
-    const isChosen = chosen === state;
-    const path = addressWith(url, { state: isChosen ? null : state, before: null });
-    return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${stateMark(state)}</a></li>`;
-  })}</ul>
-${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : actionForms.selection(table('Orders', ['Order', 'Entries', 'Product', 'Customer', 'Charged', 'Received'], rows), context)}
+  return filtered(
+    url,
+    filtersOfOrders(read, url, nowMs),
+    html`${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : actionForms.selection(table('Orders', ['Order', 'Entries', 'Product', 'Customer', 'Charged', 'Received'], rows), context)}
 ${paging(url, next, 'before')}
-${actionForms.orderList(url.searchParams, context)}`;
+${actionForms.orderList(url.searchParams, context)}`,
+  );
 }
 
-function filterOfOrders(url: URL, sources: readonly string[]): Html {
-  return filterForm(url, {
-    search: 'Search (id, number, SKU, e-mail, code or its end)',
-    source: ['Shop', ['', 'every shop'], ...sources.map((source) => [source, source] as const)],
-    state: [
-      'With an entry that is',
-      ['', 'in any state'],
-      ...entryStates.map((state) => [state, state] as const),
-    ],
-    product: 'Product: a variant or a plan',
-    from: 'From day (UTC)',
-    to: 'To day (UTC)',
-    sort: [
-      'Order',
-      ['', 'newest first'],
-      ['oldest', 'oldest first, of the last 5,000'],
-      ['amount', 'largest amount first, of the last 5,000'],
-    ],
-    attention: ['Attention', ['', 'all orders'], ['1', 'only those that need attention']],
-  });
+/** The counts are those of entries: of the chosen shop by state, and of the chosen state by shop. */
+function filtersOfOrders(read: PageSources['read'], url: URL, nowMs: number) {
+  const counts = read.countsBySource();
+  const countOf = (state: string | undefined, source: string | undefined): number =>
+    counts.reduce(
+      (sum, it) =>
+        it.state === (state ?? it.state) && it.source === (source ?? it.source)
+          ? sum + it.count
+          : sum,
+      0,
+    );
+  const [state, source] = [asked(url, 'state'), asked(url, 'source')];
+  const states = entryStates.filter((it) => it === state || countOf(it, source) > 0);
+  const dayText = (daysAgo: number): string => isoTime(nowMs - daysAgo * dayMs).slice(0, 10);
+  return {
+    links: {
+      state: [
+        'Lines by state',
+        ['', 'All', countOf(undefined, source)],
+        ...states.map((it) => [it, stateMark(it), countOf(it, source)] as const),
+      ],
+      source: shopLinks(read.sources(), (it) => countOf(state, it)),
+      from: [
+        'Came in',
+        ['', 'At any time'],
+        [dayText(0), 'Today'],
+        [dayText(6), 'The last 7 days'],
+      ],
+      attention: ['Attention', ['', 'All orders'], ['1', 'Only those that need it']],
+      sort: [
+        'Order',
+        ['', 'Newest first'],
+        ['oldest', 'Oldest first, of 5,000'],
+        ['amount', 'Largest first, of 5,000'],
+      ],
+    },
+    fields: {
+      search: 'Search (id, number, SKU, e-mail, code or its end)',
+      product: 'Product: a variant or a plan',
+      from: 'From day (UTC)',
+      to: 'To day (UTC)',
+    },
+  } as const;
 }

@@ -13,12 +13,17 @@ import type { FormContext, PageSources } from './page-sources.ts';
 import {
   dueText,
   asked,
+  badge,
+  card,
+  clockText,
+  copied,
+  counted,
   factList,
   longText,
   orderLink,
   paging,
   reviewPath,
-  section,
+  stateMark,
   table,
   timeText,
 } from './parts.ts';
@@ -40,27 +45,20 @@ export function orderPage(
   const { document } = read.resultDocument(order.id);
   const ids = order.entries.map(({ reference }) => reference);
   const needPerson = new Set(read.attention(ids.length, { ids }).map(({ id }) => id));
-  const events = read.timeline(order.id, { limit: shownEvents, after: asked(url, 'after') });
-  return html`${factList([
-    [
-      'Shop',
-      html`<a href="/orders?source=${encodeURIComponent(order.source)}">${order.source}</a>`,
-    ],
-    ['Result', document.state],
-    ['Lines', lineCounts(document)],
-    ['Received', timeText(order.receivedAt, nowMs)],
-    ['Changed', timeText(order.updatedAt, nowMs)],
-  ])}
-${section(
-  'lines',
-  'What was asked, and what became of it',
-  html`${order.entries.map((entry) => html`${entryCard(entry, sources, context)}${reviewLink(entry, needPerson)}`)}
-${order.esimOrders.map((it) => html`<p>eSIM ${it.iccid}: ${it.operation} of ${orderLink(it.source, it.orderId)}, ${it.state}</p>`)}
-${notAccepted(order)}`,
-)}
-${section('results', 'Results', deliveryTable(order, document.state, sources, context))}
-${section('timeline', 'What happened', html`${timelineTable(events.rows, nowMs)}${paging(url, events.next)}`)}
-${section('received', 'Data of the shop', shopData(document))}`;
+  const { metadata, lines } = document;
+  const { state } = document;
+  const mail = /([^\s"@])[^\s"@]*@([^\s"@]+)/.exec(JSON.stringify([metadata, lines]));
+  return html`<p class="lead"><a href="/orders">Orders</a> / <a href="/orders?source=${encodeURIComponent(order.source)}">${order.source}</a>
+${badge(state === 'completed' ? 'good' : state === 'in_progress' ? 'open' : 'problem', state.replaceAll('_', ' '))}
+<span class="faint">${mail === null ? null : `${mail[1]}***@${mail[2]}, `}received ${timeText(order.receivedAt, nowMs)}, changed ${timeText(order.updatedAt, nowMs)}; ${lineCounts(document)}</span></p>
+<div class="cols"><div>
+${order.entries.map((entry) => html`${entryCard(entry, sources, context)}${reviewLink(entry, needPerson)}`)}
+${order.esimOrders.length === 0 ? null : card('esims', 'Orders for its eSIMs', html`<ul class="rows">${order.esimOrders.map((it) => html`<li>${it.operation} of ${copied(it.iccid)}: ${orderLink(it.source, it.orderId)}, ${it.state}</li>`)}</ul>`)}
+${order.rejections.length === 0 ? null : card('refused', 'Not accepted', notAccepted(order))}
+${card('results', 'What the shop was told', deliveryList(order, state, sources, context))}
+${card('received', 'Data of the shop', shopData(document))}
+</div>
+<div>${card('timeline', 'What happened', timelineOf(sources, order.id, url))}</div></div>`;
 }
 
 /** One entry: its state with the evidence, and what may be decided. */
@@ -72,19 +70,24 @@ export function entryCard(entry: EntryDetail, { clock }: PageSources, context: F
   const allowed = allowedActions(entry);
   const error = errorText(entry);
   return html`<article class="card" id="${reference}" aria-label="Entry ${reference}">
-<h3><span class="code">${reference}</span>: ${stateText(entry)}</h3>
-<p>Line ${entry.lineId}, ${entry.operation}${entry.replaced ? ', replaced by another entry' : ''}</p>
+<h2>${entry.asked} ${stateMark(entry.state)}</h2>
+<p class="faint"><span class="code" data-copy>${reference}</span> line ${entry.lineId}${entry.replaced ? ', replaced by another entry' : ''}${stateText(entry) === entry.state ? null : `: ${stateText(entry)}`}</p>
 ${entry.reviewReason === null ? null : html`<p class="warning">${entry.state === 'held' ? 'Held' : 'For review'}: ${longText(entry.reviewReason)}</p>`}
 ${error === '' ? null : html`<p class="problem">${longText(error)}${entry.attempts.at(-1)?.sent === false ? ' The supplier got nothing.' : ''}</p>`}
 ${expectedText(entry)}
 ${entry.pausedBy.map(({ scope, reason, since }) => html`<p class="warning">Held up: ${scope} is paused, ${timeText(since, nowMs)}: ${reason}</p>`)}
 ${factList([
-  ['Asked', entry.asked],
   ['Next', nextText(entry, nowMs)],
   ['Waits', waitTexts(entry).join('; ') || null],
   ['Supplier', orderNumber === null ? null : supplier],
   // How many, never which: a code is shown by an action that the audit log records.
   ['Units', unitCount === 0 ? null : units],
+  [
+    'eSIM (ICCID)',
+    entry.iccids.length === 0
+      ? null
+      : html`${entry.iccids.map((iccid) => html`${copied(iccid)} `)}`,
+  ],
   ['What to do', adviceAbout(entry)],
 ])}
 ${actionForms.entry(entry, context) ?? html`<p class="faint">May be decided: ${allowed.length === 0 ? 'nothing' : allowed.join(', ')}</p>`}
@@ -117,12 +120,12 @@ function reviewLink({ reference }: EntryDetail, needPerson: ReadonlySet<string>)
   return html`<p>It needs an operator: <a href="${reviewPath(reference)}">review it, or acknowledge it there</a>.</p>`;
 }
 
-/** `3: 1 fulfilled, 1 rejected, 1 not accepted`. */
+/** `3 lines: 1 fulfilled, 1 rejected, 1 not accepted`. */
 function lineCounts({ lines }: Pick<ResultDocument, 'lines'>): string {
   const byState = Map.groupBy(lines, ({ state, entries }) =>
-    entries.length === 0 ? 'not accepted' : state,
+    entries.length === 0 ? 'not accepted' : state.replaceAll('_', ' '),
   );
-  return `${lines.length}: ${countsText(Object.fromEntries([...byState].map(([state, of]) => [state, of.length])))}`;
+  return `${counted(lines.length, 'line')}: ${countsText(Object.fromEntries([...byState].map(([state, of]) => [state, of.length])))}`;
 }
 
 function nextText({ nextAttemptAt, nextStep, pausedBy }: EntryDetail, nowMs: number): Html | null {
@@ -147,7 +150,7 @@ export function notAccepted({ source, rejections }: OrderDetail): Html | null {
 <p>Correct them in the shop and send the order again: accepted lines are not bought twice. A line that nobody corrects stays in the <a href="${list}">attention list of this shop</a> until an operator ends it there.</p>`;
 }
 
-function deliveryTable(
+function deliveryList(
   order: OrderDetail,
   state: ResultDocument['state'],
   { read, clock }: PageSources,
@@ -155,22 +158,22 @@ function deliveryTable(
 ): Html {
   if (order.deliveries.length === 0)
     return html`<p>${state === 'in_progress' ? 'There is no result yet.' : 'No sink takes the results of this shop.'}</p>`;
-  const file = read.resultFile(order);
-  const rows = order.deliveries.map((delivery) => [
-    delivery.sink === folderSinkName
-      ? html`${delivery.sink}: <span class="code">${file}</span>`
-      : delivery.sink,
-    deliveryText(delivery, clock.wallMs()),
-    delivery.lastError === null ? null : longText(delivery.lastError),
-    actionForms.delivery(delivery.sink, order, context),
-  ]);
-  return table('Results by sink', ['Sink', 'State', 'Last error', 'Decide'], rows);
+  const rows = order.deliveries.map(
+    (
+      delivery,
+    ) => html`<li><p class="head"><span>${delivery.sink}${delivery.sink === folderSinkName ? html`: <span class="code">${read.resultFile(order)}</span>` : null}</span> ${deliveryBadge(delivery, clock.wallMs())}</p>
+${delivery.lastError === null ? null : html`<p>${longText(delivery.lastError)}</p>`}${actionForms.delivery(delivery.sink, order, context)}</li>`,
+  );
+  return html`<ul class="rows">${rows}</ul>`;
 }
 
-function deliveryText({ done, doneAt, lastError, givenUpAt }: DeliveryDetail, nowMs: number): Html {
-  if (givenUpAt !== null) return html`given up ${timeText(givenUpAt, nowMs)}`;
-  if (done && doneAt !== null) return html`delivered ${timeText(doneAt, nowMs)}`;
-  return lastError === null ? html`due` : html`failed, is tried again`;
+function deliveryBadge(
+  { done, doneAt, lastError, givenUpAt }: DeliveryDetail,
+  nowMs: number,
+): Html {
+  if (givenUpAt !== null) return badge('problem', html`given up ${timeText(givenUpAt, nowMs)}`);
+  if (done && doneAt !== null) return badge('good', html`delivered ${timeText(doneAt, nowMs)}`);
+  return lastError === null ? badge('open', 'due') : badge('warning', 'failed, is tried again');
 }
 
 /** Further data of the shop. It may name the customer, so it is opened on purpose. */
@@ -184,28 +187,42 @@ function shopData({ metadata, lines }: ResultDocument): Html {
   return html`<details><summary>Show it: it may name the customer</summary><pre class="text">${JSON.stringify(shown, null, 2)}</pre></details>`;
 }
 
-/** The names of kinds that are no plain words. */
-const kindTexts: Readonly<Partial<Record<TimelineKind, string>>> = {
-  entry: 'entry made',
-  call: 'call begun',
-  not_accepted: 'not accepted',
-  delivered: 'result delivered',
-  given_up: 'delivery given up',
+/** What an event says first; its code stands behind it. */
+const kindTexts: Readonly<Record<TimelineKind, string>> = {
+  received: 'Received from',
+  entry: 'Entry made:',
+  call: 'Sent to the supplier:',
+  answer: 'Answered:',
+  pause: 'Scope',
+  decision: 'Decided:',
+  not_accepted: 'Not accepted:',
+  corrected: 'Corrected:',
+  settled: 'Ended as',
+  delivered: 'Result delivered to',
+  given_up: 'Result given up:',
 };
+const isBad = ({ kind, code, errorCode }: TimelineEvent): boolean =>
+  errorCode !== null || code === 'pause' || kind === 'not_accepted' || kind === 'given_up';
 
-/** The events of an order, the first one first, with every answer word for word. */
-function timelineTable(events: readonly TimelineEvent[], nowMs: number): Html {
-  if (events.length === 0) return html`<p>Nothing more.</p>`;
-  const rows = events.map((event) => [
-    timeText(event.at, nowMs),
-    kindTexts[event.kind] ?? event.kind,
-    longText(subjectOf(event)),
-    event.reference === null
-      ? null
-      : html`<a class="code" href="#${event.reference}">${event.reference}</a>`,
-    html`${eventText(event)}${event.message ? html` <q>${longText(event.message)}</q>` : null}`,
-  ]);
-  return table('Timeline', ['When', 'What', 'Which', 'Entry', 'Details'], rows);
+/**
+ * The events of an order, the first one first, with every answer word for word. @param url has the
+ * place at which they continue
+ */
+export function timelineOf({ read, clock }: PageSources, orderId: number, url?: URL): Html {
+  const after = url && asked(url, 'after');
+  const { rows, next } = read.timeline(orderId, { limit: shownEvents, after });
+  const entries = new Set(rows.map(({ reference }) => reference).filter(Boolean));
+  let day = '';
+  const events = rows.map((event) => {
+    const { kind, at, message, reference } = event;
+    const isNewDay = !at.startsWith(day) || day === '';
+    day = at.slice(0, 10);
+    return html`${isNewDay ? html`<li class="day">${day}</li>` : null}<li class="kind-${kind}${isBad(event) ? ' is-problem' : ''}">${clockText(at, clock.wallMs())}
+<div>${kindTexts[kind]} ${longText(subjectOf(event))}</div>
+<div class="faint">${eventText(event)}${message ? html` <q>${longText(message)}</q>` : null}${reference === null || entries.size === 1 ? null : html` <a class="code" href="#${reference}">${reference}</a>`}</div></li>
+`;
+  });
+  return html`<ol class="timeline">${events}</ol>${url && paging(url, next)}`;
 }
 
 function subjectOf({ kind, code, subject, lineId }: TimelineEvent): string {

@@ -1,21 +1,38 @@
 import { html } from 'hono/html';
+import { sentence } from '../../core/message-text.ts';
+import { affectedText } from '../../core/operator/affected.ts';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import type { AttentionGroup } from '../../store/read/attention.ts';
+import { chart, round, type Series } from '../html/chart.ts';
+import type { Html } from '../html/document.ts';
 import { actionForms } from './action-forms.ts';
 import { attentionGroups } from './attention-page.ts';
+import { firstOrder } from './first-order.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
-import type { Html } from '../html/document.ts';
-import { dayMs, foldedSection, longText, section, table, timeText } from './parts.ts';
-import { keyPlaces, pausedScopes, pausedSinks } from './paused-sections.ts';
-import { isoTime } from '../../core/clock.ts';
-import { finalStates } from '../../core/entry/states.ts';
+import {
+  card,
+  answerCard,
+  counted,
+  dayMs,
+  foldedSection,
+  forText,
+  longText,
+  money,
+  dueText,
+  timeText,
+} from './parts.ts';
+import { headlineOfPause, keyPlaces, pausedScopes, pausedSinks } from './paused-sections.ts';
 
-const shownCauses = 10;
+const shownCauses = 6;
 const mostCounted = 10_000;
+/** The money of so many rows is added up. */
+const mostSummed = 1000;
+const hourMs = 3_600_000;
+const shownHours = 24;
 
 /**
- * The answers to what a person asks first, then what needs one, what is paused, and the progress of
- * the worker.
+ * Whether anything is wrong, since when and what to do first; then the numbers of today, what needs
+ * an operator, what is paused, and the last day.
  */
 export function overviewPage(
   sources: PageSources,
@@ -28,51 +45,127 @@ export function overviewPage(
   const groups = read.attentionGroups({}, { limit: mostCounted, atMost: mostCounted });
   // Pauses have a section of their own.
   const causes = groups.filter(({ kind }) => kind !== 'pause');
-  const attention = html`${attentionGroups(causes.slice(0, shownCauses), context, nowMs)}
-${causes.length > shownCauses ? html`<p><a href="/attention">${causes.length - shownCauses} more causes</a></p>` : null}`;
+  const more = causes.length - shownCauses;
+  const isEmpty = read.sources().length === 0 && groups.length === 0;
   const sending = html`${queueFacts(queue, nowMs)}
-${keyPlaces(sources, context)}
-${lastPause(sources, nowMs)}`;
-  return html`${[...troubles, ...queue.notes].map((note) => html`<p class="warning">${note}</p>`)}
-${firstAnswers(sources, groups, queue)}
-<form class="line find" action="/find" role="search"><input type="search" name="search" required size="24" maxlength="200" aria-label="Search orders" placeholder="E-mail, SKU, code, order"> <button type="submit">Search</button></form>
-${section('attention', 'Attention', attention)}
-${pausedScopes(sources, context)}
+${keyPlaces(sources, context)}`;
+  const paused = html`${pausedScopes(sources, context)}
+${lastPause(sources, nowMs)}
+${actionForms.queue(knownScopes(sources, queue), context)}`;
+  return html`${statusBar(sources, context, groups, queue)}
+${[...troubles, ...queue.notes].map((note) => html`<p class="warning">${sentence(note)}</p>`)}
+${isEmpty ? firstOrder(sources) : todayCards(sources)}
+<div class="cols"><div>${card(
+    'attention',
+    'Needs you',
+    html`${attentionGroups(causes.slice(0, shownCauses), context, nowMs)}
+${more > 0 ? html`<p><a href="/attention">${counted(more, 'more cause')}</a></p>` : null}`,
+    html`<a href="/attention">The list</a>`,
+  )}</div>
+<div>${card('pauses', 'Paused', paused)}
 ${pausedSinks(sources, context)}
-${actionForms.queue(knownScopes(sources, queue), context)}
-${foldedSection('queue', 'Sending', sending)}
-${spentSection(sources)}
-${overviewCharts(sources)}`;
+${foldedSection('queue', 'Sending', sending)}</div></div>`;
 }
 
-/**
- * Is anything wrong and since when, is anything bought, what was spent today, and what is still
- * open.
- */
-function firstAnswers(
+/** The first sentence that somebody reads who was woken up, and the button for it. */
+function statusBar(
   { read, clock }: PageSources,
+  context: FormContext,
   groups: readonly AttentionGroup[],
-  queue: QueueExplanation,
+  { pauses, reasons }: QueueExplanation,
 ): Html {
   const nowMs = clock.wallMs();
-  const waiting = groups.reduce((sum, { count }) => sum + count, 0);
-  const [oldest = null] = groups.map(({ since }) => since).toSorted((a, b) => a.localeCompare(b));
-  const paused = queue.pauses.length;
-  const isStopped = queue.pauses.some(({ scope }) => scope === 'account');
+  const { open, oldestOpenAtMs } = read.backlog();
+  const waiting = html`${counted(open, 'line')} wait${open === 1 ? 's' : ''}${oldestOpenAtMs === null ? null : html`, the oldest for ${forText(oldestOpenAtMs, nowMs)}`}`;
+  const account = pauses.find(({ scope }) => scope === 'account');
+  const [reason] = reasons;
+  if (account !== undefined) {
+    const { since, probe_at: probeAt, opened_by: by, message } = account;
+    const headline = headlineOfPause(read, account);
+    const held = read.pauses().find(({ scope }) => scope === 'account');
+    const affected = affectedText(held?.affects() ?? null, nowMs);
+    return bar(
+      'problem',
+      html`Buying is stopped: ${headline.charAt(0).toLowerCase()}${headline.slice(1)}`,
+      html`For ${forText(since, nowMs)}. ${affected === '' ? waiting : `Waiting: ${affected}`}. ${probeAt === null ? 'An operator resumes it.' : html`Tried again ${dueText(probeAt, nowMs)}: buying then resumes by itself.`} Nothing is lost. <span class="faint">${by}: ${longText(message, 200)}</span>`,
+      actionForms.pause('account', context),
+    );
+  }
+  if (reason !== undefined)
+    return bar(
+      'problem',
+      html`Buying is stopped`,
+      html`${reasons.map((text) => html`${sentence(text)} `)}${waiting}.`,
+    );
+  const count = groups.length;
+  const [oldest] = groups.map(({ since }) => since).toSorted((a, b) => a.localeCompare(b));
+  if (oldest === undefined)
+    return bar(
+      'good',
+      html`Everything is in order`,
+      html`Buying is on, and nothing needs you. ${waiting}.`,
+    );
+  const rows = groups.reduce((sum, group) => sum + group.count, 0);
+  const references = read.attention(mostSummed).flatMap(({ reference }) => reference ?? []);
+  const affected = affectedText(read.affected(references, mostSummed), nowMs);
+  return bar(
+    'warning',
+    html`${counted(count, 'cause')} need${count === 1 ? 's' : ''} you`,
+    html`${rows} in all, the oldest for ${forText(oldest, nowMs)}${affected === '' ? null : html`. Affected: ${affected}`}. Buying is on${pauses.length === 0 ? null : html`, <a href="#pauses">${counted(pauses.length, 'scope')} paused</a>`}. ${waiting}.`,
+    html`<a class="button primary" href="/attention">Look at ${count === 1 ? 'it' : 'them'}</a>`,
+  );
+}
+
+const bar = (meaning: string, headline: Html, more: Html, actions: Html | null = null): Html =>
+  html`<section class="status is-${meaning}" aria-label="State"><p><strong>${headline}</strong> ${more}</p>${actions}</section>`;
+
+/** What was bought, spent and waits today, and how long a customer waits for a code; with the last day by hour. */
+function todayCards({ read, clock }: PageSources): Html {
+  const nowMs = clock.wallMs();
+  const day = { fromMs: nowMs - (shownHours - 1) * hourMs, untilMs: nowMs + 1 };
+  const hours = read.hourStatistics(day);
+  const latency = read.latency(day);
   const { open, oldestOpenAtMs, dueDeliveries } = read.backlog();
   const spent = read.spending({ fromMs: nowMs, untilMs: nowMs + 1 });
   const amounts = spent.map(
     ({ currency, spent: amount, uncounted, refunded }) =>
-      html`<span class="number">${amount}</span> ${currency}${uncounted > 0 ? ` without ${uncounted} orders` : null}${Number(refunded) > 0 ? `, ${refunded} refunded` : null}<br>`,
+      html`<span class="number">${money(amount, '')}</span>${currency}${uncounted > 0 ? ` without ${counted(uncounted, 'order')}` : null}${Number(refunded) > 0 ? `, ${refunded} refunded` : null}<br>`,
   );
-  const orders = spent.reduce((sum, it) => sum + it.orders, 0);
-  return html`<ul class="answers" aria-label="Now">
-${answerCard('Needs attention', waiting === 0 ? 'good' : 'problem', html`<a href="/attention"><span class="number">${waiting}</span> ${waiting === 0 ? 'nothing' : `of ${groups.length} causes`}</a>`, oldest === null ? null : html`since ${timeText(oldest, nowMs)}`)}
-${answerCard('Buying', isStopped ? 'problem' : paused > 0 ? 'warning' : 'good', html`<span class="number">${isStopped ? 'Stopped' : 'On'}</span>${paused > 0 ? html` <a href="#pauses">${paused} paused</a>` : null}`, allSentText(queue, nowMs))}
-${answerCard('Spent today (UTC)', 'good', amounts.length === 0 ? html`<span class="number">0</span>` : html`${amounts}`, html`${orders} orders charged`)}
-${answerCard('Open', 'good', html`<span class="number">${open}</span> entries, <a href="/deliveries">${dueDeliveries} results due</a>`, oldestOpenAtMs === null ? null : html`oldest ${timeText(oldestOpenAtMs, nowMs)}`)}
+  // The chart is that of the first balance; the others have theirs among the numbers.
+  const { currency = '-' } = spent.at(-1) ?? {};
+  const byHour = { name: 'Hour (UTC)', labels: hours.map(({ hour }) => hour.slice(11, 16)) };
+  const by = (title: string, unit: string, of: Series) => chart(title, unit, byHour, of);
+  return html`<ul class="answers" aria-label="Today">
+${answerCard(
+  'Bought today (UTC)',
+  html`<span class="number">${spent.reduce((sum, it) => sum + it.orders, 0)}</span> orders`,
+  by('Lines', 'settled an hour', {
+    bought: hours.map(({ settled }) => settled.fulfilled),
+    'taken back': hours.map(({ settled }) => settled.cancelled + settled.refunded),
+    'not bought': hours.map(({ settled }) => settled.rejected + settled.expired),
+  }),
+)}
+${answerCard(
+  'Spent today (UTC)',
+  amounts.length === 0 ? html`<span class="number">0</span>` : html`${amounts}`,
+  by('Spent', `${currency} an hour`, {
+    [currency]: hours.map((hour) => round(hour.spent[currency] ?? 0)),
+  }),
+)}
+${answerCard(
+  'From order to code, 24 h',
+  html`<span class="number">${secondsOf(latency?.medianMs) ?? '-'} s</span> median`,
+  by('Seconds', 'median, and what 95 % need at most', {
+    median: hours.map((hour) => secondsOf(hour.latency?.medianMs)),
+    'up to 95 %': hours.map(({ latency: of }) => of && secondsOf(of.p95Ms - of.medianMs)),
+  }),
+)}
+${answerCard('Waiting', html`<span class="number">${open}</span> ${open === 1 ? 'line' : 'lines'}${oldestOpenAtMs === null ? null : html`, oldest ${timeText(oldestOpenAtMs, nowMs)}`}; <a href="/deliveries">${counted(dueDeliveries, 'result')} due</a>`, by('Lines', 'not settled', { waiting: read.waiting(hours) }))}
 </ul>`;
 }
+
+const secondsOf = (ms: number | undefined): number | null =>
+  ms === undefined ? null : round(ms / 1000);
 
 /** The scopes that are not products, for whoever wants to pause one. */
 function knownScopes({ read, clock }: PageSources, { keys }: QueueExplanation): readonly string[] {
@@ -89,21 +182,6 @@ function knownScopes({ read, clock }: PageSources, { keys }: QueueExplanation): 
   ];
 }
 
-const answerCard = (title: string, meaning: string, answer: Html, more: Html | null): Html =>
-  html`<li class="card is-${meaning}"><strong>${title}</strong><p>${answer}</p><p class="faint">${more}</p></li>`;
-
-function allSentText(queue: QueueExplanation, nowMs: number): Html {
-  const {
-    to_send: toSend,
-    to_send_paused: paused,
-    to_send_waiting: waiting,
-    drained_at: drained,
-  } = queue;
-  if (toSend === 0) return html`nothing waits to be sent`;
-  const rest = paused + waiting > 0 ? 'the rest of them' : 'all';
-  return html`${toSend} to send; ${rest} sent ${drained === null ? 'at a time not known' : timeText(drained, nowMs)}`;
-}
-
 /** The pause that ended last: after an outage it is what people ask for. */
 function lastPause({ read }: PageSources, nowMs: number): Html | null {
   const [ended] = read.auditLog({ action: 'resume' }, { limit: 1 }).rows;
@@ -113,154 +191,19 @@ function lastPause({ read }: PageSources, nowMs: number): Html | null {
 
 function queueFacts(queue: QueueExplanation, nowMs: number): Html {
   const { limits, keys, outcome_unknown: unknown } = queue;
-  const rows = keys.map((key) => [
-    key.name,
-    key.state,
-    timeText(key.until, nowMs),
-    key.orders_used,
-    key.requests_used,
-  ]);
-  return html`<p>Outcome unknown: ${unknown}${unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}.</p>
+  const {
+    to_send: toSend,
+    to_send_paused: paused,
+    to_send_waiting: later,
+    drained_at: drained,
+  } = queue;
+  const rest = paused + later > 0 ? 'the rest of them' : 'all';
+  return html`<p>${toSend === 0 ? 'Nothing waits to be sent' : html`${toSend} to send; ${rest} sent ${drained === null ? 'at a time not known' : timeText(drained, nowMs)}`}. Outcome unknown: ${unknown}${unknown > 0 ? ', may be bought: the worker asks the supplier' : ''}.</p>
 <div class="gauges">${limits.map(
     ({ limit, used, capacity, next_free_at: nextFreeAt }) => html`<div class="gauge">
 <p><strong>${limit}</strong> of all keys: ${used} of ${capacity} used</p>
 <meter min="0" max="${Math.max(1, capacity)}" value="${used}" aria-label="${limit}: ${used} of ${capacity} used">${used} of ${capacity}</meter>
 <p>next free slot: ${nextFreeAt === null ? 'not known' : timeText(nextFreeAt, nowMs)}</p></div>`,
   )}</div>
-${keys.length === 0 ? null : table('API keys', ['Key', 'State', 'Until', 'Orders used', 'Requests used'], rows)}`;
-}
-
-/** The label of each column, for example an hour. */
-interface Columns {
-  readonly name: string;
-  readonly labels: readonly string[];
-}
-
-/**
- * Numbers by their name, one for each column; null: there is none. At most three names; they lie on
- * top of each other.
- */
-type Series = Readonly<Record<string, readonly (number | null)[]>>;
-
-const width = 300;
-const height = 130;
-const left = 34;
-const bottom = 18;
-const top = 6;
-const plotWidth = width - left - 4;
-const plotHeight = height - bottom - top;
-
-/**
- * A chart as a picture with a title, and the same numbers as a table. @param unit of the numbers,
- * for example `seconds`
- */
-function chart(
-  title: string,
-  unit: string,
-  { name: column, labels }: Columns,
-  series: Series,
-): Html {
-  const names = Object.keys(series);
-  const values = Object.values(series);
-  const most = niceMost(
-    Math.max(1, ...labels.map((_, at) => values.reduce((sum, of) => sum + (of[at] ?? 0), 0))),
-  );
-  const y = (value: number): number => round(top + plotHeight * (1 - value / most));
-  const summary = names
-    .map((name) => `${name}: ${series[name]?.at(-1) ?? 'none'} in the last column`)
-    .join('; ');
-  const rows = labels.map((label, at) => [label, ...values.map((of) => of[at] ?? null)]);
-  return html`<figure class="chart"><figcaption><strong>${title}</strong> <span class="faint">${unit}</span>
-${names.map((name, at) => html`<span class="key series-${at}">${name}</span> `)}</figcaption>
-<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title} (${unit}). ${summary}.">
-<title>${title} (${unit}). ${summary}.</title>
-<line class="axis" x1="${left}" x2="${width - 4}" y1="${y(0)}" y2="${y(0)}"/>
-<text x="${left - 4}" y="${y(0)}" text-anchor="end">0</text>
-<text x="${left - 4}" y="${y(most) + 8}" text-anchor="end">${most}</text>
-${labels.map((_, at) => bars(values, at, plotWidth / labels.length, y))}
-<text x="${left}" y="${height - 4}">${labels[0] ?? ''}</text>
-<text x="${width - 4}" y="${height - 4}" text-anchor="end">${labels.at(-1) ?? ''}</text>
-</svg>
-<details><summary>As a table</summary>${table(`${title} (${unit})`, [column, ...names], rows)}</details></figure>`;
-}
-
-/** The bars of one column, on top of each other. */
-function bars(
-  values: readonly Series[string][],
-  at: number,
-  step: number,
-  y: (value: number) => number,
-) {
-  let below = 0;
-  return values.map((of, index) => {
-    const value = of[at] ?? 0;
-    const from = below;
-    below += value;
-    if (value === 0) return null;
-    const x = round(left + at * step + step * 0.1);
-    return html`<rect class="series-${index}" x="${x}" y="${y(below)}" width="${round(step * 0.8)}" height="${round(y(from) - y(below))}"/>`;
-  });
-}
-
-const round = (value: number): number => Math.round(value * 10) / 10;
-
-/** The next of 1, 2, 5, 10, 20, 50 and so on. */
-function niceMost(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((nice) => nice >= value) ?? value;
-}
-
-const hourMs = 3_600_000;
-const shownHours = 24;
-const spendingDays = 7;
-
-function overviewCharts({ read, clock }: PageSources): Html {
-  const nowMs = clock.wallMs();
-  const hours = read.hourStatistics({
-    fromMs: nowMs - (shownHours - 1) * hourMs,
-    untilMs: nowMs + 1,
-  });
-  const byHour = { name: 'Hour (UTC)', labels: hours.map(({ hour }) => hour.slice(11, 16)) };
-  const others = finalStates.filter((state) => !['fulfilled', 'rejected'].includes(state));
-  const charts = html`<div class="charts">
-${chart('Orders received', 'orders an hour', byHour, { received: hours.map(({ received }) => received) })}
-${chart('Outcomes', 'entries settled in an hour', byHour, {
-  fulfilled: hours.map(({ settled }) => settled.fulfilled),
-  rejected: hours.map(({ settled }) => settled.rejected),
-  others: hours.map(({ settled }) => others.reduce((sum, state) => sum + settled[state], 0)),
-})}
-${chart('From intake to delivery of the code', 'seconds, of 95 % at most', byHour, {
-  '95 %': hours.map(({ latency }) => latency && round(latency.p95Ms / 1000)),
-})}
-${chart('Calls', 'calls an hour', byHour, {
-  orders: hours.map(({ calls }) => calls.submit),
-  lookups: hours.map(({ calls }) => calls.lookup),
-})}
-</div>`;
-  return foldedSection('charts', 'The last day', charts);
-}
-
-function spentSection({ read, clock }: PageSources): Html {
-  const nowMs = clock.wallMs();
-  const days = read.spending({
-    fromMs: nowMs - (spendingDays - 1) * 24 * hourMs,
-    untilMs: nowMs + 1,
-  });
-  const today = isoTime(nowMs).slice(0, 10);
-  const rows = days.map(({ day, currency, orders, spent, uncounted, refunded }) => {
-    return [day === today ? `${day} (today)` : day, currency, orders, spent, uncounted, refunded];
-  });
-  const header = [
-    'Day (UTC)',
-    'Currency',
-    'Orders charged',
-    'Spent',
-    'Orders of unknown cost',
-    'Refunded',
-  ];
-  const main =
-    rows.length === 0
-      ? html`<p>Nothing in the last ${spendingDays} days.</p>`
-      : html`${table(`The last ${spendingDays} days`, header, rows)}<p class="faint">A day begins at 00:00 UTC. Refunds are not taken off what was spent. Free orders, such as the cancel of an eSIM, are not counted.</p>`;
-  return foldedSection('spent', 'Spent', main);
+${keys.map((key) => html`<p>Key ${key.name}: ${key.state.replaceAll('_', ' ')}${key.until === null ? null : html` until ${timeText(key.until, nowMs)}`}, ${key.orders_used} orders and ${key.requests_used} requests used</p>`)}`;
 }

@@ -1,7 +1,8 @@
 import { Hono, type Context } from 'hono';
+import { html } from 'hono/html';
 import type { Logger } from 'pino';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { guardPages, refusedPage } from '../sign-in/guard-pages.ts';
+import { guardPages } from '../sign-in/guard-pages.ts';
 import type { PageAccess } from '../sign-in/page-access.ts';
 import type { PageEnv } from '../sign-in/visitor.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
@@ -9,6 +10,7 @@ import { attentionPage, reviewPage } from './attention-page.ts';
 import { auditPage, configPage, deliveriesPage, ordersPage } from './list-pages.ts';
 import { assetRoutes, type Html } from '../html/document.ts';
 import { pageLayout, type ShowPage } from './layout.ts';
+import { numbersCsv, numbersPage } from './numbers-page.ts';
 import { orderPage } from './order-page.ts';
 import { overviewPage } from './overview-page.ts';
 import { orderPath } from './parts.ts';
@@ -32,21 +34,30 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
   const routes = new Hono<PageEnv>();
   const show = pageLayout(sources);
   routes.route('/', assetRoutes());
-  guardPages(routes, access);
+  guardPages(routes, access, sources);
   addPages(routes, sources, show);
   if (actions !== undefined) routes.route('/', actions(show));
+  const problem = (context: Context<PageEnv>, title: string, why: string): Html =>
+    show(
+      context,
+      title,
+      html`<section class="card"><p>${why}</p><p><a class="button" href="/">To the overview</a> <a class="button" href="/orders">Find an order</a></p></section>`,
+      '/',
+    );
   routes.get('*', (context) =>
     wantsPage(context)
-      ? context.html(refusedPage('There is no such page.'), 404)
+      ? context.html(problem(context, 'Page not found', 'There is no such page.'), 404)
       : context.notFound(),
   );
   routes.onError((error, context) => {
     const code = error instanceof OrderSyncError ? error.code : null;
-    if (code === 'NOT_FOUND' || code === 'INVALID_INPUT') {
-      return context.html(refusedPage(error.message), code === 'NOT_FOUND' ? 404 : 422);
-    }
+    if (code === 'NOT_FOUND')
+      return context.html(problem(context, 'Not found', error.message), 404);
+    if (code === 'INVALID_INPUT')
+      return context.html(problem(context, 'Not understood', error.message), 422);
     logger.error({ err: error, path: context.req.path }, 'a page failed');
-    return context.html(refusedPage('The worker failed; its log has the reason.'), 500);
+    const why = 'The worker failed to make this page; its log has the reason.';
+    return context.html(problem(context, 'The page failed', why), 500);
   });
   return routes;
 }
@@ -67,6 +78,18 @@ function addPages(routes: Hono<PageEnv>, sources: PageSources, show: ShowPage): 
   add('/deliveries', 'Deliveries', (context, url) => deliveriesPage(sources, context, url));
   add('/audit', 'Audit log', (_, url) => auditPage(sources, url));
   add('/config', 'Configuration', (context, url) => configPage(sources, context, url));
+  // Counting costs more than other pages, so this one does not refresh itself.
+  routes.get('/numbers', (context) => {
+    const url = new URL(context.req.url);
+    return context.html(
+      show(context, 'Numbers', numbersPage(sources, url), url.pathname + url.search),
+    );
+  });
+  routes.get('/numbers.csv', (context) => {
+    context.header('content-type', 'text/csv; charset=utf-8');
+    context.header('content-disposition', 'attachment; filename="numbers.csv"');
+    return context.body(numbersCsv(sources, new URL(context.req.url)));
+  });
   // The only order that fits is shown at once.
   routes.get('/find', (context) => {
     const { search = '' } = context.req.query();

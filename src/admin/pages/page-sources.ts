@@ -2,9 +2,10 @@ import type { LoadedConfig } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
+import type { ShownWorker } from '../html/document.ts';
 import type { Visitor } from '../sign-in/visitor.ts';
 
-export interface PageSources {
+export interface PageSources extends ShownWorker {
   readonly read: OutboxReader;
   /** Why nothing is sent now, and when it will be, as the worker's own budget gate says. */
   readonly explainQueue: () => QueueExplanation;
@@ -17,8 +18,6 @@ export interface PageSources {
     | null;
   /** Why checks of `/healthz` do not pass, with what to do first. */
   readonly troubles: () => Promise<readonly string[]>;
-  readonly instance: string;
-  readonly environment: 'sandbox' | 'production';
   readonly version: string;
   readonly clock: Pick<Clock, 'wallMs' | 'steadyMs'>;
 }

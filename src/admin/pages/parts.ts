@@ -7,14 +7,24 @@ import type { Html } from '../html/document.ts';
 
 type Cell = Html | string | number | null;
 
-export function section(id: string, title: string, content: Html | null): Html {
-  return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
+/** What belongs together, in a box with a title. @param more stands beside the title */
+export function card(
+  id: string,
+  title: string,
+  content: Html | null,
+  more: Html | null = null,
+): Html {
+  return html`<section class="card" aria-labelledby="${id}"><div class="head"><h2 id="${id}">${title}</h2>${more}</div>
 ${content}</section>`;
 }
 
+/** An answer in one number. @param more stands below it */
+export const answerCard = (title: string, answer: Html, more: Html | null = null): Html =>
+  html`<li class="card"><h2>${title}</h2><p>${answer}</p>${more}</li>`;
+
 /** A section that is closed until somebody opens it. */
 export function foldedSection(id: string, title: string, content: Html): Html {
-  return html`<details class="folded"><summary><h2 id="${id}">${title}</h2></summary>
+  return html`<details class="card folded"><summary><h2 id="${id}">${title}</h2></summary>
 ${content}</details>`;
 }
 
@@ -33,9 +43,20 @@ const meaningOf: Readonly<Record<EntryState, 'good' | 'open' | 'warning' | 'prob
   cancelled: 'ended',
 };
 
-/** A state with a colour and a shape for what it means; the word says it, too. */
-export const stateMark = (state: EntryState): Html =>
-  html`<span class="mark is-${meaningOf[state]}">${state}</span>`;
+/** A word with a colour for what it means. @param meaning `good`, `open`, `warning`, `problem` or `ended` */
+export const badge = (meaning: string, text: string | Html): Html =>
+  html`<span class="badge is-${meaning}">${text}</span>`;
+
+/** @param count of entries that are in it; one is not said */
+export const stateMark = (state: EntryState, count = 1): Html =>
+  badge(meaningOf[state], html`${many(count)}${state.replaceAll('_', ' ')}`);
+
+/** `1,180.90 EUR`. */
+export const money = (amount: string, currency: string): string =>
+  `${amount.replaceAll(/\d(?=(?:\d{3})+\.)/g, '$&,')} ${currency}`;
+
+/** `3 `; empty for one. */
+export const many = (count: number): string => (count === 1 ? '' : `${count} `);
 
 /** Names with their values; what is null is left out. */
 export function factList(facts: readonly (readonly [name: string, value: Cell])[]): Html {
@@ -57,30 +78,55 @@ export function table(
 <tbody>${rows.map(
     (
       row,
-    ) => html`<tr>${row.map((cell, column) => html`<td data-name="${header[column]}"${cell === null ? html` class="none"` : null}>${cell ?? '-'}</td>`)}</tr>
+    ) => html`<tr>${row.map((cell, column) => html`<td data-name="${header[column]}"${cell === null ? html` class="none"` : typeof cell === 'number' ? html` class="number"` : null}>${cell ?? '-'}</td>`)}</tr>
 `,
   )}</tbody>
 </table></div>`;
 }
 
-/** A time, with how long ago it was. */
-export function timeText(time: string | number | null, nowMs: number): Html {
+/**
+ * How long ago a time was; the time itself is shown where a pointer rests on it. @param say another
+ * text than that
+ */
+export function timeText(time: string | number | null, nowMs: number, say = distanceText): Html {
   if (time === null) return html`-`;
   const iso = typeof time === 'number' ? isoTime(time) : time;
-  const agoMs = nowMs - Date.parse(iso);
-  const distance = agoMs >= 0 ? `${shortDuration(agoMs)} ago` : `in ${shortDuration(-agoMs)}`;
-  return html`<span class="when"><time datetime="${iso}">${shortTime(iso)}</time> <span class="faint">${distance}</span></span>`;
+  return html`<time datetime="${iso}" title="${shortTime(iso)}">${say(nowMs - Date.parse(iso))}</time>`;
 }
 
-/** A time at which something is due: one that has come is now. */
-export const dueText = (time: string | number | null, nowMs: number): Html =>
-  time !== null && new Date(time).getTime() <= nowMs ? html`now` : timeText(time, nowMs);
+/** For how long something has been so. */
+export const forText = (since: string | number, nowMs: number): Html =>
+  timeText(since, nowMs, lengthText);
+
+/** When something is done next: what is overdue is done now. */
+export const dueText = (due: string | number | null, nowMs: number): Html =>
+  timeText(due, nowMs, (agoMs) => distanceText(Math.min(0, agoMs)));
+
+/** The time of day of an event; how long ago it was is shown where a pointer rests on it. */
+export const clockText = (iso: string, nowMs: number): Html =>
+  html`<time class="clock" datetime="${iso}" title="${distanceText(nowMs - Date.parse(iso))}, ${shortTime(iso)}">${iso.slice(11, 19)}</time>`;
+
+function distanceText(agoMs: number): string {
+  if (Math.abs(agoMs) < 1000) return 'now';
+  return agoMs > 0 ? `${lengthText(agoMs)} ago` : `in ${lengthText(-agoMs)}`;
+}
+
+/** Minutes matter beside hours, and seconds beside nothing. */
+const lengthText = (ms: number): string =>
+  shortDuration(Math.max(0, ms)).replace(/ min .*/, ' min');
 
 /** A text of a length that others decide: a long one is cut, and shown whole when it is opened. */
 export function longText(text: string, length = 160): Html {
   if (text.length <= length) return html`<span class="text">${text}</span>`;
   return html`<details class="long"><summary><span class="text">${text.slice(0, length)}…</span></summary><p class="text">${text}</p></details>`;
 }
+
+/** A value that people paste elsewhere: the script of the pages puts a button beside it. */
+export const copied = (text: string): Html => html`<span class="code" data-copy>${text}</span>`;
+
+/** `1 line`, `17 lines`. */
+export const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 
 /** The page of an order. */
 export function orderPath(source: string, orderId: string): string {
@@ -102,40 +148,50 @@ export function reviewPath(id: string, list = ''): string {
   return `/attention/review?${values.toString()}`;
 }
 
-/** A field of a filter: its label, and its choices where it has some. */
-type FilterField =
-  | string
-  | readonly [label: string, ...choices: (readonly [value: string, text: string])[]];
+/** A choice of a filter. @param count how many fit */
+type Choice = readonly [value: string, text: string | Html, count?: number | undefined];
+
+interface Filters {
+  /** Links by their names in the address: their title and choices; an empty value takes it out. */
+  readonly links?: Readonly<Record<string, readonly [title: string, ...choices: Choice[]]>>;
+  /** The labels of the fields of a form, by their names in the address. */
+  readonly fields: Readonly<Record<string, string>>;
+}
 
 /**
- * The filter of a list, as a form that leads to an address: everybody who opens it sees the same
- * list.
- * @param fields by their names in the address
+ * A list with its filter beside it; on a narrow page the filter is folded above it. Both lead to an
+ * address: everybody who opens it sees the same list.
  */
-export function filterForm(url: URL, fields: Readonly<Record<string, FilterField>>): Html {
-  return html`<form class="line" method="get" action="${url.pathname}" role="search" aria-label="Filter">
-${Object.entries(fields).map(([name, field]) => {
-  const [label, ...choices] = typeof field === 'string' ? [field] : field;
-  return html`<div><label for="filter-${name}">${label}</label><br>${inputFor(name, asked(url, name) ?? '', choices)}</div>
-`;
-})}<div><button type="submit">Show</button> <a href="${url.pathname}">Everything</a></div>
-</form>`;
+export function filtered(url: URL, { links = {}, fields }: Filters, list: Html): Html {
+  const valueOf = (name: string) => asked(url, name) ?? '';
+  const set = Object.keys({ ...links, ...fields }).filter(valueOf).length;
+  const kept = Object.keys(links).filter((name) => !(name in fields) && valueOf(name) !== '');
+  return html`<div class="split"><details class="filters"><summary class="button">Filter${set === 0 ? null : html` <span class="count">${set}</span>`}</summary><div class="card">
+${Object.entries(links).map(([name, [title, ...choices]]) => html`<h2 id="by-${name}">${title}</h2><ul aria-labelledby="by-${name}">${choices.map((choice) => choiceLink(url, name, choice))}</ul>`)}
+<form method="get" action="${url.pathname}" role="search" aria-label="Filter">
+${kept.map((name) => html`<input type="hidden" name="${name}" value="${valueOf(name)}">`)}
+${Object.entries(fields).map(([name, label]) => html`<div><label for="filter-${name}">${label}</label><input type="${/^(?:day|from|to)$/.test(name) ? 'date' : 'text'}" id="filter-${name}" name="${name}" value="${valueOf(name)}" maxlength="200"></div>`)}
+<p class="actions"><button type="submit">Show</button> <a href="${url.pathname}">Everything</a></p>
+</form></div></details><div class="list">${list}</div></div>`;
 }
 
-function inputFor(
-  name: string,
-  value: string,
-  choices: readonly (readonly [string, string])[],
-): Html {
-  if (choices.length === 0) {
-    const type = ['day', 'from', 'to'].includes(name) ? 'date' : 'text';
-    return html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" maxlength="200">`;
-  }
-  return html`<select id="filter-${name}" name="${name}">${choices.map(
-    ([choice, text]) =>
-      html`<option value="${choice}"${choice === value ? html` selected` : null}>${text}</option>`,
-  )}</select>`;
+function choiceLink(url: URL, name: string, [value, text, count]: Choice): Html {
+  const isChosen = (asked(url, name) ?? '') === value;
+  const path = addressWith(url, { [name]: value || null, after: null, before: null });
+  return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}>${text}${count === undefined ? null : html` <span class="number">${count}</span>`}</a></li>`;
 }
+
+/** A choice for each shop. */
+export const shopLinks = (
+  names: readonly string[],
+  countOf: (source?: string) => number | undefined = () => undefined,
+) =>
+  [
+    'Shop',
+    ...['', ...names].map(
+      (name): Choice => [name, name || 'Every shop', countOf(name || undefined)],
+    ),
+  ] as const;
 
 /** A value of the address; undefined where there is none. */
 export function asked(url: URL, name: string): string | undefined {

@@ -1,44 +1,48 @@
 import { html } from 'hono/html';
-import { affectedText } from '../../core/operator/affected.ts';
 import { sentence } from '../../core/message-text.ts';
+import { affectedText } from '../../core/operator/affected.ts';
 import { actionForms } from './action-forms.ts';
 import { adviceText } from './attention-page.ts';
+import type { Attention } from '../../store/read/attention.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
-import { dueText, longText, section, table, timeText } from './parts.ts';
+import { badge, card, counted, forText, longText, dueText, timeText } from './parts.ts';
+import { pauseHeadline } from '../../core/operator/headline.ts';
 
 const shownPauses = 20;
 const keyName = /^wholesale\.keys\.\d+\.name$/;
 
-/** The advice; none yet where a pause may end by itself within a minute. */
-const whatToDo = (read: PageSources['read'], id: string, context: FormContext): string =>
-  read.attention(1, { kind: 'pause', ids: [id] }).map((row) => adviceText(row, context))[0] ??
-  'Wait for the next try.';
+/** What the attention list says of a pause; nothing yet where it may end by itself within a minute. */
+const rowOf = (read: PageSources['read'], id: string) =>
+  read.attention(1, { kind: 'pause', ids: [id] }).at(0);
 
-/** The paused scopes that hold up the most; null: there is none. */
-export function pausedScopes(sources: PageSources, context: FormContext): Html | null {
+const adviceOf = (row: Attention | undefined, context: FormContext): Html =>
+  html`<div class="todo"><strong>What to do:</strong> ${row === undefined ? 'Wait for the next try.' : adviceText(row, context)}</div>`;
+
+/** The headline of a pause, by what the attention list says of it. */
+export const headlineOfPause = (
+  read: PageSources['read'],
+  { scope, reason }: { readonly scope: string; readonly reason: string },
+): string => pauseHeadline(scope, reason, rowOf(read, `pause:${scope}`)?.reason);
+
+/** The paused scopes that hold up the most. */
+export function pausedScopes(sources: PageSources, context: FormContext): Html {
   const { read, clock } = sources;
   const pauses = read.pauses();
-  if (pauses.length === 0) return null;
+  if (pauses.length === 0) return html`<p class="good">Nothing is paused.</p>`;
   const nowMs = clock.wallMs();
   const shown = pauses.toSorted((a, b) => b.holdsUp - a.holdsUp).slice(0, shownPauses);
-  const rows = shown.map(
-    ({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs, affects }) => [
-      scope,
-      html`${longText(
-        `${[reason, sentence(message)].filter(Boolean).join(': ')}${openedBy === 'worker' ? '' : ` (by ${openedBy})`}`,
-      )} <span class="faint">${affectedText(affects(), nowMs)}</span>`,
-      timeText(sinceMs, nowMs),
-      scope === 'account' ? html`<a href="/orders?state=pending">${holdsUp}</a>` : holdsUp,
-      probeAtMs === null ? 'Only an operator resumes it.' : dueText(probeAtMs, nowMs),
-      html`${whatToDo(read, `pause:${scope}`, context)}${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}`,
-    ],
-  );
-  const header = ['Scope', 'Reason', 'Since', 'Held up', 'Next try', 'What to do'];
   const others = pauses.length - shown.length;
-  const main = html`${table('Paused scopes', header, rows)}
-${others > 0 ? html`<p>${others} more are in the <a href="/attention">attention list</a>.</p>` : null}`;
-  return section('pauses', 'Paused', main);
+  return html`<ul class="rows">${shown.map(
+    ({ scope, reason, message, openedBy, sinceMs, holdsUp, probeAtMs, affects }) => html`<li>
+<p class="head"><strong>${headlineOfPause(read, { scope, reason })}</strong> ${badge(holdsUp === 0 ? 'open' : scope === 'account' ? 'problem' : 'warning', holdsUp === 0 ? 'holds up nothing' : html`${holdsUp} wait`)}</p>
+<p class="faint"><code>${scope}</code> for ${forText(sinceMs, nowMs)}${openedBy === 'worker' ? null : ` by ${openedBy}`}. ${probeAtMs === null ? 'Only an operator resumes it.' : html`Next try ${dueText(probeAtMs, nowMs)}.`}</p>
+<div>${longText([reason, sentence(message)].filter(Boolean).join(': '), 500)}</div>
+${holdsUp === 0 ? null : html`<p class="facts-line">Waiting: ${affectedText(affects(), nowMs)}</p>`}
+${adviceOf(rowOf(read, `pause:${scope}`), context)}
+${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}</li>`,
+  )}</ul>
+${others > 0 ? html`<p>${others} more are in the <a href="/attention?kind=pause">attention list</a>.</p>` : null}`;
 }
 
 /**
@@ -76,14 +80,13 @@ export function pausedSinks({ read, clock }: PageSources, context: FormContext):
   const sinks = read.sinkPauses();
   if (sinks.length === 0) return null;
   const nowMs = clock.wallMs();
-  const rows = sinks.map(({ sink, reason, message, sinceMs, probeAtMs, waiting }) => [
-    sink,
-    longText(`${reason}: ${sentence(message)}`),
-    timeText(sinceMs, nowMs),
-    html`<a href="/deliveries?sink=${encodeURIComponent(sink)}">${waiting}</a>`,
-    dueText(probeAtMs, nowMs),
-    html`${whatToDo(read, `sink:${sink}`, context)}${actionForms.pause(`sink:${sink}`, context)}`,
-  ]);
-  const header = ['Sink', 'Reason', 'Since', 'Results waiting', 'Next try', 'What to do'];
-  return section('sinks', 'Sinks that take no results', table('Paused sinks', header, rows));
+  const rows = sinks.map(
+    ({ sink, reason, message, sinceMs, probeAtMs, waiting }) => html`<li>
+<p class="head"><strong>${sink}</strong> <a href="/deliveries?sink=${encodeURIComponent(sink)}">${badge('warning', html`${counted(waiting, 'result')} wait${waiting === 1 ? 's' : ''}`)}</a></p>
+<p class="faint">for ${forText(sinceMs, nowMs)}. Next try ${dueText(probeAtMs, nowMs)}.</p>
+<div>${longText(`${reason}: ${sentence(message)}`, 500)}</div>
+${adviceOf(rowOf(read, `sink:${sink}`), context)}
+${actionForms.pause(`sink:${sink}`, context)}</li>`,
+  );
+  return card('sinks', 'Results that wait', html`<ul class="rows">${rows}</ul>`);
 }

@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { html } from 'hono/html';
 import { secureHeaders } from 'hono/secure-headers';
 import { secretDigest } from '../../ops/callers.ts';
-import { type Html, htmlDocument } from '../html/document.ts';
+import { environmentBar, type Html, htmlDocument, type ShownWorker } from '../html/document.ts';
 import type { PageAccess } from './page-access.ts';
 import { type PageEnv, whyNotThisHost, whyNotThisSender } from './visitor.ts';
 
@@ -40,7 +40,7 @@ const headers = secureHeaders({
  * form who sent it. Routes that are registered after this find the visitor in
  * `context.var.visitor`, and a form is that of the visitor.
  */
-export function guardPages(routes: Hono<PageEnv>, access: PageAccess): void {
+export function guardPages(routes: Hono<PageEnv>, access: PageAccess, worker: ShownWorker): void {
   routes.use(headers);
   routes.use(async (context, next) => {
     if (!access.isShown)
@@ -59,10 +59,10 @@ export function guardPages(routes: Hono<PageEnv>, access: PageAccess): void {
       onError: (context) => refuse(context, 'The form is too large.', 413),
     }),
   );
-  addSignIn(routes, access);
+  addSignIn(routes, access, worker);
   routes.use(async (context, next) => {
     const visitor = access.visitor(context);
-    if (visitor === null) return await askToSignIn(context);
+    if (visitor === null) return await askToSignIn(context, worker);
     context.set('visitor', visitor);
     if (context.req.method === 'GET' || context.req.method === 'HEAD') return await next();
     const forbidden = whyNotThisSender(context) ?? (await whyNotThisForm(context, visitor.csrf));
@@ -74,7 +74,7 @@ export function guardPages(routes: Hono<PageEnv>, access: PageAccess): void {
   });
 }
 
-function addSignIn(routes: Hono<PageEnv>, access: PageAccess): void {
+function addSignIn(routes: Hono<PageEnv>, access: PageAccess, worker: ShownWorker): void {
   routes.post('/sign-in', async (context) => {
     const forbidden = whyNotThisSender(context);
     if (forbidden !== null) return await refuse(context, forbidden);
@@ -86,11 +86,11 @@ function addSignIn(routes: Hono<PageEnv>, access: PageAccess): void {
     );
     if (signIn.ok) return context.redirect(returnTo, 303);
     if (signIn.waitMs === 0)
-      return await context.html(signInPage(returnTo, 'This token is not known.'), 401);
+      return await context.html(signInPage(worker, returnTo, 'This token is not known.'), 401);
     const seconds = Math.ceil(signIn.waitMs / 1000);
     context.header('retry-after', String(seconds));
     const problem = `Too many wrong tokens came from this address; this one was not checked. Try again in ${seconds} s.`;
-    return await context.html(signInPage(returnTo, problem), 429);
+    return await context.html(signInPage(worker, returnTo, problem), 429);
   });
 }
 
@@ -98,12 +98,12 @@ function addSignIn(routes: Hono<PageEnv>, access: PageAccess): void {
  * A link on another site leads here without the cookie, because that is `SameSite=Strict`. Then the
  * page asks for itself once more, and the browser sends the cookie.
  */
-async function askToSignIn(context: Context<PageEnv>): Promise<Response> {
+async function askToSignIn(context: Context<PageEnv>, worker: ShownWorker): Promise<Response> {
   const isRead = context.req.method === 'GET';
   const url = new URL(context.req.url);
   const returnTo = isRead ? ownPath(url.pathname + url.search) : '/';
   const again = isRead && context.req.header('sec-fetch-site') === 'cross-site';
-  return await context.html(signInPage(returnTo, null, again), 401);
+  return await context.html(signInPage(worker, returnTo, null, again), 401);
 }
 
 /**
@@ -146,11 +146,18 @@ export function ownPath(path: unknown): string {
  * Asks for a token. @param returnTo the path that the visitor asked for @param again see
  * `askToSignIn`
  */
-function signInPage(returnTo: string, problem: string | null, again = false): Html {
+function signInPage(
+  worker: ShownWorker,
+  returnTo: string,
+  problem: string | null,
+  again = false,
+): Html {
   return htmlDocument(
-    'Sign in - order-sync',
-    html`<main id="main" class="narrow">
-<h1>Sign in to order-sync</h1>
+    `Sign in - ${worker.instance} (${worker.environment})`,
+    html`<header>${environmentBar(worker)}</header>
+<main id="main" class="narrow"><div class="card">
+<p class="name">order-sync</p>
+<h1>Sign in to ${worker.instance}</h1>
 ${problem === null ? null : html`<p class="problem" role="alert">${problem}</p>`}
 <form method="post" action="/sign-in" class="stack">
 <input type="hidden" name="return_to" value="${returnTo}">
@@ -159,19 +166,19 @@ ${problem === null ? null : html`<p class="problem" role="alert">${problem}</p>`
 <button type="submit">Sign in</button>
 </form>
 <p class="hint">Tokens are in the configuration of the worker, under <code>admin.tokens</code>.</p>
-</main>`,
+</div></main>`,
     again,
   );
 }
 
-/** Says why a request was not accepted. */
-export function refusedPage(why: string): Html {
+/** Says why a request was not accepted, to somebody who may not see a page. */
+function refusedPage(why: string): Html {
   return htmlDocument(
     'Not accepted - order-sync',
-    html`<main id="main" class="narrow">
+    html`<main id="main" class="narrow"><div class="card">
 <h1>Not accepted</h1>
 <p>${why}</p>
 <p><a href="/">To the overview</a></p>
-</main>`,
+</div></main>`,
   );
 }

@@ -14,12 +14,6 @@ const longestMs = 12 * 3_600_000;
 const longestIdleMs = 2 * 3_600_000;
 /** A token has so many sessions: with one more, that which was used the longest ago ends. */
 const mostOfToken = 20;
-/**
- * So long a visitor is told what was done, in ms: a page that refreshes itself must not take it
- * away at once.
- */
-const toldForMs = 20_000;
-
 interface Session {
   readonly tokenName: string;
   /**
@@ -31,7 +25,8 @@ interface Session {
   readonly csrf: string;
   readonly endsMs: number;
   idleEndsMs: number;
-  notice: { readonly text: string; readonly untilMs: number } | null;
+  /** What the next page tells. */
+  notice: string | null;
 }
 
 const digestOf = (secret: string): string => secretDigest(secret).toString('hex');
@@ -89,14 +84,16 @@ export class PageAccess {
     if (session === null || token === undefined) return null;
     if (!token.secrets.some((secret) => digestOf(secret) === session.secret)) return null;
     const { csrf, notice } = session;
-    const told = notice !== null && this.#clock.steadyMs() < notice.untilMs ? notice.text : null;
-    return { name: token.name, role: token.role, csrf, notice: told };
+    // Not to the script of another page, which would not show it.
+    if (context.req.header('sec-fetch-dest') !== 'empty' && context.req.method === 'GET')
+      session.notice = null;
+    return { name: token.name, role: token.role, csrf, notice };
   }
 
-  /** Tells this visitor on the next pages what was done. */
+  /** Tells this visitor on the next page what was done. */
   tell(context: Context<PageEnv>, text: string): void {
     const session = this.#use(context);
-    if (session !== null) session.notice = { text, untilMs: this.#clock.steadyMs() + toldForMs };
+    if (session !== null) session.notice = text;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { headlineOf } from '../../core/operator/headlines.ts';
+import { headlineOf } from '../../core/operator/headline.ts';
 import type { Attention } from '../../store/read/attention.ts';
 import type { PauseEffect } from '../../store/read/pause-effects.ts';
 import { heldUpBy, type ReadAffected } from './held-up.ts';
@@ -60,9 +60,10 @@ function conditionOfRows(
   heldUp: Condition['heldUp'],
 ): Condition {
   const times = rows.map(({ since }) => Date.parse(since));
-  const scope = condition.startsWith('pause:') ? ` (${condition.slice(6)})` : '';
-  const messages = [...Map.groupBy(rows, ({ reason }) => headlineOf[reason])].map(
-    ([headline, { length }]) => `${headline}${length === 1 ? scope : ` (${length})`}`,
+  const headline = (row: Attention): string =>
+    headlineOf({ ...row, subject: rows.length === 1 ? row.scope : null });
+  const messages = [...Map.groupBy(rows, headline)].map(
+    ([text, { length }]) => `${text}${length === 1 ? '' : ` (${length})`}`,
   );
   return {
     condition,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
-import { headlineOf } from '../../core/operator/headlines.ts';
+import { headlineOf } from '../../core/operator/headline.ts';
 import type { AttentionGroup } from '../../store/read/attention.ts';
 import { conditionOf, type Condition } from './conditions.ts';
 import type { News } from './news.ts';
@@ -126,9 +126,9 @@ function conditionLines(context: AlertContext, open: Condition): readonly string
 }
 
 function causeText(cause: AttentionGroup): string {
-  const { reason, count, code, subject, scope, id, orderId } = cause;
-  const example = `${count === 1 ? '' : 'for example '}${orderId === null ? id : `order ${orderId}`}`;
+  const { count, code, subject, scope, id, orderId } = cause;
+  const example = `${count === 1 ? ': ' : ': for example '}${orderId === null ? id : `order ${orderId}`}`;
   const times = count === 1 ? '' : `, ${count} times`;
   const held = scope === null ? '' : `, holds up ${cause.holdsUp}`;
-  return `${headlineOf[reason]}: ${subject ?? example}${times}${held} (${code})`;
+  return `${headlineOf(cause)}${subject === null ? example : ''}${times}${held} (${code})`;
 }

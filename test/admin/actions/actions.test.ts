@@ -49,7 +49,8 @@ async function signedIn(
     form: Readonly<Record<string, string>>,
     more: Readonly<Record<string, string>> = fromHere,
   ) => pages.ask('/actions', { method: 'POST', headers: { ...headers, ...more }, form });
-  const get = (path: string): Promise<Answer> => pages.ask(path, { headers });
+  const get = (path: string, more: Readonly<Record<string, string>> = {}): Promise<Answer> =>
+    pages.ask(path, { headers: { ...headers, ...more } });
   /** As somebody else with the same token. */
   const getAnew = async (path: string): Promise<Answer> =>
     pages.ask(path, { headers: (await pages.as(token)).headers });
@@ -451,9 +452,11 @@ describe('a scope', () => {
     expect((await browser.post({ ...pause, scope: 'nonsense', reason })).status).toBe(422);
     expect((await browser.get('/')).text).not.toContain('Done:');
     expect((await browser.post({ ...pause, scope: 'account', reason })).status).toBe(303);
-    expect((await browser.get('/')).text).toContain(
-      '<p class="good" role="status">Done: account is paused.</p>',
-    );
+    // The script of another page does not take it away.
+    const told = '<p class="toast" role="status">Done: account is paused.</p>';
+    expect((await browser.get('/orders', { 'sec-fetch-dest': 'empty' })).text).toContain(told);
+    expect((await browser.get('/')).text).toContain(told);
+    expect((await browser.get('/')).text).not.toContain('Done:');
     // Only the session that did it is told.
     expect((await browser.getAnew('/')).text).not.toContain('Done:');
     expect(box.store.read.pauses()).toMatchObject([

@@ -103,9 +103,8 @@ it.each(names)(
       const review = await pages.ask(`/attention/review?id=${encodeURIComponent(id)}`, { headers });
       expect(actionsOf(formsOf(review.text)).includes('acknowledge')).toBe(canAcknowledge);
     }
-    expect([...attention.text.matchAll(/\/attention\/review\?id=/g)]).toHaveLength(
-      rowsShown.length,
-    );
+    const reviewed = attention.text.match(/\/attention\/review\?id=[^"]+/g);
+    expect(new Set(reviewed)).toHaveLength(rowsShown.length);
   },
   120_000,
 );

@@ -60,6 +60,9 @@ describe('a sign-in to the pages', () => {
     const wrong = await signIn('not-a-token-of-anybody');
     expect([wrong.status, wrong.cookie]).toEqual([401, null]);
     expect(wrong.text).toContain('This token is not known.');
+    // Before anybody is signed in, the page says which worker asks.
+    expect(wrong.text).toContain('Sign in to acme');
+    expect(wrong.text).toContain('<strong>Sandbox</strong>');
     const tried = await Promise.all(
       Array.from({ length: 30 }, () => signIn('not-a-token-of-anybody')),
     );

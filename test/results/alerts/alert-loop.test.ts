@@ -117,7 +117,7 @@ describe('alerts', () => {
       },
       {
         severity: 'warning',
-        message: 'Order lines are invalid',
+        message: 'An order line has a mistake',
         since: '1970-01-01T00:00:01.000Z',
         shops: ['shop1'],
         held_up: '1 order line',
@@ -277,9 +277,9 @@ describe('alerts', () => {
     await receiver.arrived(1);
     const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
     expect(text.split('\n')).toEqual([
-      'order-sync i: warning: The supplier refuses paid lines (14)',
+      'order-sync i: warning: The supplier does not know a product (14)',
       '',
-      'WARNING: The supplier refuses paid lines: nope-usd-1, 14 times (invalid_variant)',
+      'WARNING: The supplier does not know nope-usd-1, 14 times (invalid_variant)',
       expect.stringMatching(
         /^ {3}since 1970-01-01 00:00:02Z \(.*\), in shop0, shop1, shop2, holds up 14 orders, 14 lines of unknown cost, the oldest for .*$/,
       ),
@@ -297,7 +297,7 @@ describe('alerts', () => {
     await receiver.arrived(1);
     const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
     expect(text).toContain(
-      'WARNING: Order lines are invalid: order &lt;!channel&gt; @\u200beveryone (invalid_field)',
+      'WARNING: An order line has a mistake: order &lt;!channel&gt; @\u200beveryone (invalid_field)',
     );
     expect(receiver.posts[0]?.headers['webhook-signature']).toBeUndefined();
   });

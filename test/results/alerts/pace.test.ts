@@ -162,9 +162,7 @@ it('what came and went between two posts is named in the next one, and how long 
   await pass(5);
   expect(postedAt).toHaveLength(2);
   expect([firingAt(1), alertAt(1).still]).toEqual([[], ['invalid_line']]);
-  expect(alertAt(1).ended).toEqual([
-    'Over: The balance is too low (balance:USD). It lasted 5 min 10 s',
-  ]);
+  expect(alertAt(1).ended).toEqual(['Over: The USD balance is too low. It lasted 5 min 10 s']);
 });
 
 it('what lasts is posted again every hour, and its end with what it held up', async () => {
@@ -193,7 +191,7 @@ it('what lasts is posted again every hour, and its end with what it held up', as
   expect(postedAt).toHaveLength(4);
   expect(alertAt(3).ended).toEqual([
     expect.stringMatching(
-      /^Over: The supplier cannot be reached \(account\)\. It lasted 2 h 2 min and held up 3 orders, 3 lines of unknown cost, /,
+      /^Over: The supplier does not answer\. It lasted 2 h 2 min and held up 3 orders, 3 lines of unknown cost, /,
     ),
   ]);
 });

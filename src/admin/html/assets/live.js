@@ -15,6 +15,7 @@ let attention = attentionText();
 let timer;
 
 showLocalTimes(document);
+addCopyButtons(document);
 document.addEventListener('keydown', (event) => {
   if (event.key !== '/' || event.target.matches('input, select, textarea')) return;
   event.preventDefault();
@@ -30,11 +31,37 @@ if (main !== null) {
   });
 }
 
-/** Times are those of the person who looks; in UTC they stand in the title. */
+/** The exact time is that of the person who looks; that in UTC stands behind it. */
 function showLocalTimes(root) {
   for (const time of root.querySelectorAll('time')) {
-    time.title = time.textContent;
-    time.textContent = new Date(time.dateTime).toLocaleString('sv-SE');
+    const local = new Date(time.dateTime).toLocaleString('sv-SE');
+    time.title = time.title === '' ? time.textContent : `${local} (${time.title})`;
+    if (time.classList.contains('clock')) time.textContent = local.slice(11);
+    else if (/^\d{4}-/.test(time.textContent)) time.textContent = local;
+  }
+}
+
+/** A button beside each value that people paste elsewhere, such as a code. */
+function addCopyButtons(root) {
+  for (const value of root.querySelectorAll('[data-copy]')) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'copy';
+    const say = (text) => {
+      button.textContent = text;
+      button.setAttribute('aria-label', `${text} ${value.textContent}`);
+    };
+    say('Copy');
+    const select = () => {
+      getSelection().selectAllChildren(value);
+      say('Chosen');
+    };
+    button.addEventListener('click', () => {
+      // Over plain http a browser lets no script write the clipboard: the text is chosen instead.
+      if (navigator.clipboard === undefined) select();
+      else navigator.clipboard.writeText(value.textContent).then(() => say('Copied'), select);
+    });
+    value.after(button);
   }
 }
 
@@ -78,18 +105,22 @@ function schedule(inMs) {
 const isChanged = (field) =>
   field.value !== field.defaultValue || field.checked !== field.defaultChecked;
 
-/** Nothing is replaced under the hands of a person: what they read, have marked or write stays. */
+/** Nothing is replaced under the hands of a person: what they have marked or write stays. */
 function isBusy() {
   if (document.hidden || getSelection()?.isCollapsed === false) return true;
   const { activeElement } = document;
-  const inForm =
-    main.contains(activeElement) &&
-    activeElement?.matches('input, select, textarea, button') === true;
+  const inForm = main.contains(activeElement) && activeElement?.closest('form') !== null;
   const fields = [...main.querySelectorAll('input:not([type="hidden"]), textarea')];
   return (
-    inForm || fields.some(isChanged) || main.querySelector('details[open], input:checked') !== null
+    inForm ||
+    fields.some(isChanged) ||
+    main.querySelector('details.action[open], input:checked') !== null
   );
 }
+
+/** What an element is called by the person who looks: the same one has it on the page as it is now. */
+const nameOf = (element) =>
+  `${element.localName} ${element.getAttribute('href') ?? ''} ${element.getAttribute('aria-label') ?? element.textContent.slice(0, 80)}`;
 
 async function refresh() {
   if (isBusy()) {
@@ -112,19 +143,25 @@ async function refresh() {
 
 function replace(next) {
   const { activeElement } = document;
-  const focused = main.contains(activeElement)
-    ? (activeElement?.getAttribute('href') ?? null)
-    : null;
+  const focused = main.contains(activeElement) ? nameOf(activeElement) : null;
+  const opened = [...main.querySelectorAll('details[open] > summary')].map(nameOf);
   const boxes = [...main.querySelectorAll('.scroll')].map((box) => box.scrollLeft);
+  const { scrollY } = window;
   document.title = next.title;
   showLocalTimes(next);
   main.replaceChildren(...next.querySelector('main').childNodes);
+  addCopyButtons(main);
   for (const [index, box] of [...main.querySelectorAll('.scroll')].entries())
     box.scrollLeft = boxes[index] ?? 0;
+  for (const summary of main.querySelectorAll('summary'))
+    if (opened.includes(nameOf(summary))) summary.parentElement.open = true;
   if (focused !== null)
-    main.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-  const links = next.querySelector('nav');
-  const shown = document.querySelector('nav');
+    [...main.querySelectorAll('a, button, summary, [tabindex]')]
+      .find((element) => nameOf(element) === focused)
+      ?.focus({ preventScroll: true });
+  window.scrollTo({ top: scrollY, behavior: 'instant' });
+  const links = next.querySelector('header nav');
+  const shown = document.querySelector('header nav');
   if (links !== null && shown?.contains(activeElement) === false) shown.replaceWith(links);
   // Only what changed for a person is announced, not every refresh.
   const now = attentionText();

@@ -229,7 +229,8 @@ export function mustBeDoneByMs(plan: RunPlan): number {
   const lookedUpMs = plan.looksUpFirst ? (parts * 60_000) / plan.settings.maxUnknownOutcomes : 0;
   // A product that was quarantined is tried four hours after its last failed trial at the latest;
   // then its other lines follow.
-  const quarantineMs = 16_000_000;
+  // A product that the supplier refuses for ever is tried every hour, each time with another line.
+  const quarantineMs = 16_000_000 + lines * 3_600_000;
   const slackMs = 1_800_000 + quarantineMs;
   const sinksMs =
     Math.max(0, troublesEndMs(plan.sinks) - plan.faultsOffMs) + longestRetryMs(plan.sinks);

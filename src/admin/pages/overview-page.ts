@@ -23,7 +23,7 @@ import {
 } from './parts.ts';
 import { headlineOfPause, keyPlaces, pausedScopes, pausedSinks } from './paused-sections.ts';
 
-const shownCauses = 6;
+const shownCauses = 12;
 const mostCounted = 10_000;
 /** The money of so many rows is added up. */
 const mostSummed = 1000;

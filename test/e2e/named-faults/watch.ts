@@ -49,10 +49,12 @@ function alertTexts(body: string): readonly string[] {
   );
 }
 
-/** The rows of the tables of a page, and its paragraphs. */
+/** The causes and pauses of a page, and its banner. */
 function pageTexts(html: string): readonly string[] {
   const blocks = [
-    ...html.matchAll(/<tr>[\s\S]*?<\/tr>|<p class="(?:problem|warning)">[\s\S]*?<\/p>/g),
+    ...html.matchAll(
+      /<li\b[^>]*>[\s\S]*?<\/li>|<section class="status[\s\S]*?<\/section>|<p class="(?:problem|warning)">[\s\S]*?<\/p>/g,
+    ),
   ];
   const plain = (text: string): string =>
     text

@@ -94,7 +94,7 @@ const refusals: SpoiltWorld = {
     row(
       'an order that came after its deadline',
       'expired',
-      ['expired', 'good|late'],
+      ['expired|not bought in time', 'good|late'],
       /orders reorder/,
     ),
   ],

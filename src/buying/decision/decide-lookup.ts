@@ -1,7 +1,7 @@
 import { isReplacementSought, mayBeElsewhere, mayBeInParts } from '../../core/entry/after-loss.ts';
 import { outcomeKnown } from '../../core/entry/may-be-bought.ts';
 import type { Random } from '../../core/clock.ts';
-import { applyCell, refusalInReview } from './decide-submission.ts';
+import { applyCell, endOf, refusalInReview } from './decide-submission.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
 import { foreignText, unreadText, type OrderAnswer } from '../../core/answers/order-answer.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../../core/answers/outcome.ts';
@@ -340,13 +340,10 @@ function believeRefusal(input: DecisionInput): Settlement {
   const { row, code, message } = facts.buffered;
   if (facts.isEnding) {
     const error = { code: code ?? row, message, buffered: false };
-    return {
-      ...unchanged(input, row),
-      ...outcomeKnown,
-      state: 'cancelled',
-      counted: false,
-      error,
-    };
+    const ended = { ...unchanged(input, row), ...outcomeKnown, counted: false, error };
+    // A cancel of an eSIM that is given up may have been done before.
+    const { state, reviewReason } = endOf(facts, ended);
+    return { ...ended, state: state === 'rejected' ? 'cancelled' : state, reviewReason };
   }
   const clean: EntryFacts = {
     ...facts,

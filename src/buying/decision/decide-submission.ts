@@ -146,13 +146,14 @@ function reject(input: DecisionInput, base: Settlement): Settlement {
 }
 
 /** A refusal ends an entry. A cancel may be done, unless its order shows the eSIM in use. */
-function endOf(
-  { operation, isEsimUsed }: EntryFacts,
+export function endOf(
+  { operation, isEsimUsed, isEnding }: EntryFacts,
   { row, error }: Settlement,
 ): Pick<Settlement, 'state' | 'reviewReason'> {
   if (operation !== 'esim_cancel' || isEsimUsed === true)
     return { state: 'rejected', reviewReason: null };
-  const why = `the cancel was refused (${error?.message ?? row}), and no order shows whether an earlier copy of the call has cancelled the eSIM`;
+  const what = isEnding ? 'was given up' : 'was refused';
+  const why = `the cancel ${what} (${error?.message ?? row}), and no order shows whether an earlier copy of the call has cancelled the eSIM`;
   return { state: 'needs_review', reviewReason: why };
 }
 

@@ -177,4 +177,21 @@ describe('a rejection of an order that was sent for the first time', () => {
       reviewReason: expect.stringContaining('may have worked'),
     });
   });
+
+  it.each([
+    ['cancelled', 'fulfilled'],
+    ['installed', 'cancelled'],
+    // Its order does not say whether an earlier copy of the call was processed.
+    ['delivered', 'needs_review'],
+  ])(
+    'of a cancel that an operator gave up after a call is settled by the order, too: %s',
+    (status, state) => {
+      const cancel = facts({ operation: 'esim_cancel', iccid: '89', variant: null });
+      const entry = { ...confirming(cancel, 'rate_limited'), isEnding: true };
+      const shown = answer({ units: [{ iccid: '89', status }] });
+      const settled = decideLookup(entry, { kind: 'found', answer: shown }, policy, now, noJitter);
+      expect(settled.state).toBe(state);
+      if (state === 'needs_review') expect(settled.reviewReason).toContain('was given up');
+    },
+  );
 });

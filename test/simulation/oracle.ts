@@ -357,6 +357,9 @@ function mayBeReviewed(
   )
     return true;
   if (order === undefined) return false;
+  // Somebody cancelled it after a call of it had left, and a lookup found it bought.
+  const wasGivenUp = world.operator.cancelled.has(reference) || world.takenBackLate.has(reference);
+  if (wasSent && wasGivenUp) return true;
   const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? aheadMs : 0);
   const isLate =
     late >= settings.placedDeadlineMs ||

@@ -304,7 +304,9 @@ function rememberCost(
 ): boolean {
   const [product, { currency }] = [productScope(row), row];
   const unitCost = Number(cost) / (row.quantity ?? 1);
-  if (!cost || product === null || currency === null || !Number.isFinite(unitCost)) return false;
+  // An order that is read again may be older than the last price.
+  const isKnown = !cost || cost === row.cost;
+  if (isKnown || product === null || currency === null || !Number.isFinite(unitCost)) return false;
   const days = row.days ?? 0;
   const before = findUnitCost(database).get(product, days, currency) ?? null;
   putCost(database).run({ product, days, currency, unitCost });

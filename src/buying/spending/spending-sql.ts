@@ -27,8 +27,12 @@ const sumSpent = statementOf<Record<string, string | number | null>, Spent>(
 export const findUnitCost = columnOf<[string | null, number, string | null], number>(
   'SELECT unit_cost FROM product_costs WHERE product = ? AND days = ? AND currency = ?',
 );
+// Some of each lane: a loop of one product hides no order of another one.
 const selectOverLimit = statementOf<[], EntryRow>(
-  `SELECT * FROM entries INDEXED BY entries_over_limit WHERE held_by = 'limit' ORDER BY due_steady, id LIMIT 1000`,
+  `SELECT e.* FROM (
+     SELECT id, due_steady, row_number() OVER (PARTITION BY lane ORDER BY due_steady, id) AS place
+     FROM entries INDEXED BY entries_over_limit WHERE held_by = 'limit') h
+   JOIN entries e ON e.id = h.id WHERE h.place <= 50 ORDER BY h.due_steady, h.id LIMIT 5000`,
 );
 
 /** Beyond that, no sum would be exact. */

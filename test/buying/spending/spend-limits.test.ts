@@ -152,6 +152,23 @@ describe('limits on spending', () => {
     expect(worker.counts()).toMatchObject({ held: 0 });
   });
 
+  it('release an order of one product behind a thousand of another one', async () => {
+    const limits = (amount: string) =>
+      limitsOf({ amount: '4.00 USD', per: 'day', product: 'card' }, { amount, per: 'day' });
+    const { worker, charges } = await shop(limits('8.00 USD'), { card: 4, other: 4 });
+    await worker.accept(['card', 'other']);
+    await worker.until(() => charges.length === 2, 10_000);
+    await worker.accept(copies(1050));
+    await worker.until(() => worker.counts().held === 1050, 120_000);
+    await worker.accept(['other']);
+    await worker.until(() => worker.counts().held === 1051, 10_000);
+    expect(worker.counts()).toMatchObject({ held: 1051, pending: 0 });
+    const spending = limits('12.00 USD');
+    await worker.dispatcher.reload({ concurrency: 8, maxUnknownOutcomes: 8, spending });
+    await worker.until(() => charges.length === 3, 10_000);
+    expect(charges.map(({ product }) => product)).toEqual(['card', 'other', 'other']);
+  });
+
   it('count only orders of their source, product and currency', async () => {
     const limits = limitsOf(
       { amount: '5.00 USD', per: 'day', source: 'other' },
@@ -205,5 +222,30 @@ describe('a price that rises', () => {
     await worker.dispatcher.pausesChanged();
     await worker.until(() => worker.counts().fulfilled === 7, 10_000);
     expect(charges).toHaveLength(7);
+  });
+
+  it('is not seen again in an older order of the product that is read later', async () => {
+    const prices = { card: 5 };
+    const { worker, charges } = await shop(limitsOf(), prices);
+    await worker.accept(['card']);
+    await worker.until(() => charges.length === 1, 10_000);
+    // The units of an order at the old price come after another one was bought at the new price.
+    const { submit } = worker.api;
+    const placed = charged('5.00').answer;
+    if (placed === null) throw new Error('an order is shown');
+    const pending = { ...placed, status: 'processing', statusClass: 'pending', units: [] } as const;
+    worker.api.submit = () => ({ end: { ...charged('5.00'), answer: pending }, tookMs: 50 });
+    await worker.accept(['card']);
+    await worker.until(() => worker.counts().placed === 1, 10_000);
+    worker.api.submit = submit;
+    prices.card = 5.9;
+    await worker.accept(['card']);
+    await worker.until(() => worker.counts().fulfilled === 2, 10_000);
+    worker.api.lookUp = () => ({ end: { kind: 'found', answer: placed }, tookMs: 50 });
+    await worker.until(() => worker.counts().fulfilled === 3, hourMs);
+    prices.card = 6.5;
+    await worker.accept(['card']);
+    await worker.until(() => worker.counts().fulfilled === 4, 10_000);
+    expect(await worker.pauses()).toEqual([]);
   });
 });

@@ -34,8 +34,8 @@ export type ShowPage = (
 ) => Html;
 
 /**
- * What every page shows around its content: which worker it is of, who looks, whether buying is
- * stopped, and the links to other pages.
+ * The frame of every page: the name of the worker, the visitor, whether buying is stopped, and the
+ * links to other pages.
  */
 export function pageLayout(sources: PageSources): ShowPage {
   const { instance, environment, version, clock } = sources;

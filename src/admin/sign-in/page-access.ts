@@ -117,7 +117,7 @@ export class PageAccess {
     const reason = 'signed in to the pages';
     this.#logger.info({ name, role }, reason);
     await this.#record({ actor: `page:${name}`, role, reason, nowMs: this.#clock.wallMs() }).catch(
-      // Whoever signs in may do so because the disk is full.
+      // A full disk refuses nobody: the operator may have come to free it.
       (error: unknown) => this.#logger.warn({ err: error, name }, 'a sign-in was not recorded'),
     );
     return { ok: true };

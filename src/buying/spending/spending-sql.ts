@@ -8,10 +8,10 @@ import { countedSince, Room, type Spending, type Spent } from './limits.ts';
 import type { SpendLimit } from './settings.ts';
 
 /*
- * What counts against the limits on spending: what is reserved for entries that are or may be
- * bought, from their claim until their cost is known, and what was charged since. Both are read in
- * steady time, so no set clock moves a window, and a charge never leaves it too early: it counts
- * from its answer on, which comes later.
+ * Two sums count against the limits on spending: the reservations of entries that are or may be
+ * bought, from their claim until their cost is known, and the charges since. Both are read in steady
+ * time, so a clock that is set moves no window. A charge counts from its answer on, which comes after
+ * the purchase: so it never leaves its window too early.
  */
 
 const ofLimit = `(:source IS NULL OR substr(e.lane, 1, instr(e.lane, '|') - 1) = :source)

@@ -93,7 +93,7 @@ function topicOf(condition: string): Condition['topic'] {
 }
 
 /**
- * What stops buying, or may lose orders; other conditions can wait for the morning. A pause of a
+ * Critical conditions stop buying, or may lose orders; the others can wait for the morning. A pause of a
  * key, balance or family stops buying if it holds up orders and nobody asked for it.
  */
 const isCritical = (condition: string, code: string | undefined, heldUp: number): boolean =>

@@ -27,7 +27,7 @@ type Now = AlertSettings & {
 export type News = ReturnType<typeof newsSince>;
 
 /**
- * What an endpoint has to be told, and whether it is time: `gapMs` after the last post for what is
+ * The news for an endpoint, and whether it is time to post them: `gapMs` after the last post for what is
  * critical and new, or more than that post was; `intervalMs` for other news, and for what came and
  * went meanwhile; `remindMs` for what lasts.
  */

@@ -67,7 +67,7 @@ function numbersOf(rows: readonly Row[]) {
 }
 
 /**
- * What became of the orders that came in within a time, at most of the newest 50,000 lines: orders,
+ * The results of the orders that came in within a time, at most of the newest 50,000 lines: orders,
  * refusals, money and the time to the code.
  */
 export function readNumbers(database: Sqlite, { fromMs, untilMs, ...filter }: NumbersFilter) {

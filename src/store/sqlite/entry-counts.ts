@@ -33,7 +33,7 @@ const countsWhere = (where: string): string =>
   `SELECT state, lane, entries FROM entry_counts WHERE entries <> 0 AND ${where}
    UNION ALL SELECT state, lane, count(*) FROM entries NOT INDEXED WHERE ${notCounted} AND ${where} GROUP BY state, lane`;
 /**
- * By shop: a lane begins with it. What has no entry is left out. The cost is the number of lanes, not
+ * By shop: a lane begins with it. A shop without an entry is left out. The cost is the number of lanes, not
  * of entries.
  */
 export const selectStateCounts = statementOf<

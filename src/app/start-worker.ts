@@ -21,6 +21,7 @@ import {
   startWebhook,
 } from './build-intake.ts';
 import { buildAlerts, buildResults } from './build-results.ts';
+import { priceWatch } from '../buying/spending/price-watch.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { requireFolders } from './installed-folders.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
@@ -116,7 +117,7 @@ async function startOnce(given: MachineDeps, life: Life): Promise<RunningWorker>
 
   const outbox = await startOutbox(deps, life, current);
   const parts = await startParts(deps, life, outbox, current);
-  const background = await startBackground(deps, life, parts);
+  const background = await startBackground(deps, life, parts, current);
   const operatorCalls = new CommandCalls();
   await life.push('operator calls', () => operatorCalls.stop());
   await parts.readBack.start();
@@ -249,9 +250,10 @@ async function startBackground(
   deps: PartDeps,
   life: Life,
   parts: WorkerParts,
+  current: CurrentConfig,
 ): Promise<readonly { readonly failed: Promise<never> }[]> {
   const { clock } = deps;
-  const { store, submission } = parts;
+  const { store, submission, dispatcher } = parts;
   const time = new Loop({ clock, round: () => writeTime(store), endsWithRound: true });
   await life.push('steady time', () => time.stop());
   time.start();
@@ -259,7 +261,12 @@ async function startBackground(
   await life.push('API clock check', () => check.stop());
   check.start();
   const maps = new Loop({ clock, round: () => parts.storefronts.intake.followMaps() });
-  const jobs = [...nightlyJobs(deps, parts), maps];
+  const prices = priceWatch({
+    ...submission,
+    maxRisePercent: () => current.config.spend.maxRisePercent,
+    onPaused: () => dispatcher.pausesChanged(),
+  });
+  const jobs = [...nightlyJobs(deps, parts), maps, prices];
   for (const job of jobs) {
     await life.push('nightly jobs', () => job.stop());
     job.start();

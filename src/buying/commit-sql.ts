@@ -1,7 +1,6 @@
 import { keptUnits, withDelivered } from '../core/answers/units.ts';
 import { isFinal, type EntryState } from '../core/entry/states.ts';
 import { assert } from '../core/order-sync-error.ts';
-import { productScope } from '../core/order/scope.ts';
 import { proveConnectorByOrder } from '../store/entries/connector-canary.ts';
 import {
   changeOrKeep,
@@ -15,8 +14,7 @@ import {
 import { rememberUnits, type Shared } from '../store/entries/delivered-units.ts';
 import { keepAnswer } from '../store/entries/kept-answers.ts';
 import { recordPause, type NewPause } from '../store/entries/pauses.ts';
-import { whyPriceRose } from './spending/limits.ts';
-import { findUnitCost } from './spending/spending-sql.ts';
+import { rememberCost } from './spending/unit-costs-sql.ts';
 import { addReplacements } from '../store/entries/replacements.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../store/sqlite/database.ts';
 import type { Outbox } from '../store/sqlite/outbox.ts';
@@ -91,15 +89,6 @@ export interface ClosedAttempt {
   /** The names of the line under which its shop knows it. */
   readonly line: { readonly source: string; readonly order_id: string; readonly line_id: string };
 }
-
-// The last cost of a unit of each product, by the days of a plan. Never used to pay anything.
-const putCost = statementOf<
-  { product: string; days: number; currency: string; unitCost: number },
-  never
->(
-  `INSERT INTO product_costs (product, days, currency, unit_cost) VALUES (:product, :days, :currency, :unitCost)
-   ON CONFLICT (product, days, currency) DO UPDATE SET unit_cost = excluded.unit_cost`,
-);
 
 const updateSettled = updateOf(
   `UPDATE entries SET state = :state, next_step = :nextStep, due_steady = :dueAtMs, outcome_unknown = :outcomeUnknown,
@@ -293,27 +282,4 @@ function learnFromRejection(
   )
     return;
   learnLimit(database).run({ variant, limit: quantity - 1, nowMs });
-}
-
-/** Returns whether the product is paused from now on, because its price rose. */
-function rememberCost(
-  database: Sqlite,
-  row: EntryRow,
-  cost: string | null | undefined,
-  { maxRisePercent = Number.POSITIVE_INFINITY, nowMs }: AttemptClose,
-): boolean {
-  const [product, { currency }] = [productScope(row), row];
-  const unitCost = Number(cost) / (row.quantity ?? 1);
-  // An order that is read again may be older than the last price.
-  const isKnown = !cost || cost === row.cost;
-  if (isKnown || product === null || currency === null || !Number.isFinite(unitCost)) return false;
-  const days = row.days ?? 0;
-  const before = findUnitCost(database).get(product, days, currency) ?? null;
-  putCost(database).run({ product, days, currency, unitCost });
-  const message = whyPriceRose({ before, now: unitCost, currency }, maxRisePercent);
-  if (message === null) return false;
-  // No trial ends it: each of them would cost the new price.
-  const pause = { reason: 'price_rose', openedBy: 'worker', probeAtMs: null };
-  recordPause(database, { ...pause, scope: product, message, nowMs });
-  return true;
 }

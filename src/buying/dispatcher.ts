@@ -222,11 +222,14 @@ export class Dispatcher {
   async #releaseWithinLimits(): Promise<void> {
     const { steps, clock, logger } = this.#deps;
     if (clock.steadyMs() < this.#releaseAtMs) return;
-    this.#releaseAtMs = clock.steadyMs() + releaseIntervalMs;
+    const startedMs = clock.steadyMs();
     const released = await steps.releaseWithinLimits(
       this.#options.spending?.limits ?? [],
       clock.wallMs(),
     );
+    // Many held orders take a while: most of the time is for the others.
+    const tookMs = clock.steadyMs() - startedMs;
+    this.#releaseAtMs = clock.steadyMs() + Math.max(releaseIntervalMs, 50 * tookMs);
     if (released === 0) return;
     logger.info({ released }, 'orders that a limit on spending held may be bought now');
     this.#deps.onSettled?.();

@@ -18,6 +18,8 @@ import { LookupProofs } from './proofs/lookup-proofs-sql.ts';
 import { openAttempt, type AttemptClaim, type OpenAttempt } from './queue/claim-sql.ts';
 import type { SpendLimit } from './spending/settings.ts';
 import { releaseWithinLimits } from './spending/spending-sql.ts';
+import { readWatched, rememberPrices, type PriceGuard } from './spending/unit-costs-sql.ts';
+import type { CatalogueFacts } from '../wholesale/catalogue/catalogue-item.ts';
 import { nextDeadline, Queue, selectOverdue } from './queue/queue-sql.ts';
 
 type AttemptRow = Pick<OpenAttempt, 'attemptId' | 'purpose'> & { readonly entryId: number };
@@ -119,6 +121,16 @@ export class BuyingSteps extends OutboxSteps {
   /** Releases what a limit on spending held and does not hold any more. Returns how many. */
   async releaseWithinLimits(limits: readonly SpendLimit[], nowMs: number): Promise<number> {
     return releaseWithinLimits(this.outbox, limits, nowMs);
+  }
+
+  /** The products whose prices in the catalogue matter. */
+  async watchedProducts(): Promise<ReturnType<typeof readWatched>> {
+    return readWatched(this.database);
+  }
+
+  /** See `rememberPrices`. */
+  async rememberPrices(facts: CatalogueFacts, guard: PriceGuard): Promise<boolean> {
+    return rememberPrices(this.database, facts, guard);
   }
 
   /** When the next entry is due, in steady time, or null when none is waiting for one. */

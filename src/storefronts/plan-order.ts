@@ -201,7 +201,11 @@ function planLine(order: ShopOrder, line: ShopOrderLine, context: LineContext): 
     ? hold('invalid_line', `cannot be bought: ${result.problem}`)
     : {
         ...nothing,
-        buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs ?? nowMs) },
+        buy: {
+          ...result.line,
+          customer: order.customer,
+          ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs ?? nowMs),
+        },
       };
 }
 

@@ -1,3 +1,4 @@
+import type { Customer } from '../../core/order/customer.ts';
 import type { SpendLimit } from './settings.ts';
 
 /*
@@ -9,12 +10,23 @@ const windowsMs = { order: null, hour: 3_600_000, day: 86_400_000 } as const;
 
 /** What an order counts as. */
 export interface Spending {
+  readonly customer: Customer;
   readonly source: string;
   /** Its variant or plan. */
   readonly product: string | null;
   readonly currency: string | null;
   /** What it will probably cost; null: nobody knows. */
   readonly expected: number | null;
+  /** The most that it may cost, by its `max_cost`; null: it has none. */
+  readonly most: number | null;
+}
+
+/** What a unit costs, and the most that its order allows, in units of the currency. */
+interface UnitPrice {
+  readonly before: number | null;
+  readonly now: number;
+  readonly most: number | null;
+  readonly currency: string;
 }
 
 /**
@@ -22,13 +34,16 @@ export interface Spending {
  * no more than the limit.
  */
 export function whyPriceRose(
-  { before, now, currency }: { before: number | null; now: number; currency: string },
+  { before, now, most, currency }: UnitPrice,
   maxRisePercent: number,
 ): string | null {
+  const text = (cost: number): string => `${cost.toFixed(2)} ${currency}`;
+  // It is told once: an operator may buy more of it at that price.
+  if (most !== null && now > most && (before === null || before <= most))
+    return `a unit costs ${text(now)}, and its order allows ${text(most)}`;
   if (before === null || !Number.isFinite(maxRisePercent)) return null;
   if (now <= Math.max(before, 0) * (1 + maxRisePercent / 100)) return null;
-  const [was, is] = [before, now].map((cost) => `${cost.toFixed(2)} ${currency}`);
-  return `a unit cost ${was} before, and costs ${is} now`;
+  return `a unit cost ${text(before)} before, and costs ${text(now)} now`;
 }
 
 /** What counts against a limit now. */
@@ -47,10 +62,11 @@ export function countedSince({ per }: SpendLimit, steadyMs: number): number | nu
 /** Without a known cost, so many orders may be open at once. */
 const mostUnpriced = 2;
 
-export const nameOf = ({ amount, per, source, product }: SpendLimit): string =>
+export const nameOf = ({ amount, per, source, customer, product }: SpendLimit): string =>
   [
     `${amount.text} per ${per}`,
     source === null ? [] : `from ${source}`,
+    customer === null ? [] : `for each customer by ${customer}`,
     product === null ? [] : `of ${product}`,
   ]
     .flat()
@@ -59,19 +75,28 @@ export const nameOf = ({ amount, per, source, product }: SpendLimit): string =>
 /** Adds up what counts against each limit, and says which one an order is over. */
 export class Room {
   readonly #limits: readonly SpendLimit[];
-  readonly #spent: (limit: SpendLimit) => Spent;
-  readonly #known = new Map<SpendLimit, { millionths: number; unpriced: number }>();
+  readonly #spent: (limit: SpendLimit, customer: string | null) => Spent;
+  readonly #known = new Map<string, { millionths: number; unpriced: number }>();
 
-  /** @param spent is asked once for each limit that matters */
-  constructor(limits: readonly SpendLimit[], spent: (limit: SpendLimit) => Spent) {
+  /** @param spent is asked once for each limit that matters, and each customer where it is for one */
+  constructor(
+    limits: readonly SpendLimit[],
+    spent: (limit: SpendLimit, customer: string | null) => Spent,
+  ) {
     this.#limits = limits;
     this.#spent = spent;
   }
 
   /** The limit that this order would exceed, and why; null: there is room. */
   over(order: Spending): { readonly limit: string; readonly why: string } | null {
+    const { most, expected, product } = order;
+    if (most !== null && expected !== null && expected > most) {
+      const [allowed, costs] = [most, expected].map((sum) => (sum / 1e6).toFixed(2));
+      const why = `over its max_cost: it may cost ${allowed}, and costs about ${costs}`;
+      return { limit: `max_cost of ${product}`, why };
+    }
     for (const limit of this.#of(order)) {
-      const { millionths, unpriced } = this.#sumOf(limit);
+      const { millionths, unpriced } = this.#sumOf(limit, order);
       const limitName = nameOf(limit);
       if (order.expected === null) {
         if (unpriced < mostUnpriced && millionths < limit.amount.millionths) continue;
@@ -89,26 +114,29 @@ export class Room {
   /** Counts an order that is released, before it is claimed. */
   add(order: Spending): void {
     for (const limit of this.#of(order)) {
-      const sum = this.#sumOf(limit);
+      const sum = this.#sumOf(limit, order);
       if (order.expected === null) sum.unpriced += 1;
       else sum.millionths += order.expected;
     }
   }
 
-  #of({ source, product, currency }: Spending): readonly SpendLimit[] {
+  #of({ source, customer, product, currency }: Spending): readonly SpendLimit[] {
     return this.#limits.filter(
       (limit) =>
         limit.amount.currency === currency &&
         (limit.source === null || limit.source === source) &&
+        (limit.customer === null || customer[limit.customer] !== null) &&
         (limit.product === null || limit.product === product),
     );
   }
 
-  #sumOf(limit: SpendLimit): { millionths: number; unpriced: number } {
+  #sumOf(limit: SpendLimit, { customer }: Spending): { millionths: number; unpriced: number } {
     // One order after the other: nothing adds up.
     if (limit.per === 'order') return { millionths: 0, unpriced: 0 };
-    const known = this.#known.get(limit) ?? { ...this.#spent(limit) };
-    this.#known.set(limit, known);
+    const mark = limit.customer === null ? null : customer[limit.customer];
+    const key = `${this.#limits.indexOf(limit)} ${mark}`;
+    const known = this.#known.get(key) ?? { ...this.#spent(limit, mark) };
+    this.#known.set(key, known);
     return known;
   }
 }

@@ -22,6 +22,9 @@ const limits = listOf(
       .enum(['order', 'hour', 'day'])
       .describe('`hour`: in any 60 minutes; `day`: in any 24 hours; `order`: with one reference.'),
     source: orNull(sourceSchema).describe('Only orders of this source count. Unset: of all.'),
+    customer: orNull(z.enum(['email', 'phone'])).describe(
+      'Orders of each customer count for themselves, by e-mail address or phone, over all shops. Unset: of all.',
+    ),
     product: orNull(z.string().min(1).max(128)).describe(
       'Only orders of this variant or plan count. Unset: of all.',
     ),

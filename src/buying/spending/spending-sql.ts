@@ -1,11 +1,12 @@
+import type { Customer } from '../../core/order/customer.ts';
 import { readLane } from '../../store/entries/lanes.ts';
 import { releaseEntry } from '../../store/entries/entry-changes.ts';
-import { columnOf, inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
+import { inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import type { Outbox } from '../../store/sqlite/outbox.ts';
 import type { EntryRow } from '../../store/sqlite/rows.ts';
-import { productScope } from '../../core/order/scope.ts';
 import { countedSince, Room, type Spending, type Spent } from './limits.ts';
 import type { SpendLimit } from './settings.ts';
+import { expectedUnitCost, maxCostOf } from './unit-costs-sql.ts';
 
 /*
  * Two sums count against the limits on spending: the reservations of entries that are or may be
@@ -14,9 +15,11 @@ import type { SpendLimit } from './settings.ts';
  * the purchase: so it never leaves its window too early.
  */
 
+type Asked = Record<string, string | number | null>;
+
 const ofLimit = `(:source IS NULL OR substr(e.lane, 1, instr(e.lane, '|') - 1) = :source)
   AND (:product IS NULL OR :product IN (e.variant, e.plan))`;
-const sumSpent = statementOf<Record<string, string | number | null>, Spent>(
+const sumSpent = statementOf<Asked, Spent>(
   `SELECT coalesce(sum(millionths), 0) AS millionths, coalesce(sum(unpriced), 0) AS unpriced FROM (
      SELECT e.reserved AS millionths, e.reserved = 0 AS unpriced FROM entries e INDEXED BY entries_reserved
      WHERE e.reserved IS NOT NULL AND e.currency = :currency AND ${ofLimit}
@@ -24,45 +27,56 @@ const sumSpent = statementOf<Record<string, string | number | null>, Spent>(
      SELECT c.millionths, 0 FROM charges c INDEXED BY charges_by_time CROSS JOIN entries e ON e.id = c.entry_id
      WHERE c.at_steady > :since AND c.currency = :currency AND ${ofLimit})`,
 );
-export const findUnitCost = columnOf<[string | null, number, string | null], number>(
-  'SELECT unit_cost FROM product_costs WHERE product = ? AND days = ? AND currency = ?',
+const sumOfCustomer = (column: string) =>
+  statementOf<Asked, Spent>(
+    `SELECT coalesce(sum(coalesce(c.millionths, e.reserved)), 0) AS millionths, coalesce(sum(c.entry_id IS NULL AND e.reserved = 0), 0) AS unpriced
+     FROM lines l JOIN entries e ON e.line_id = l.id LEFT JOIN charges c ON c.entry_id = e.id
+     WHERE l.${column} = :customer AND ${ofLimit} AND iif(c.entry_id IS NULL, e.reserved IS NOT NULL AND e.currency = :currency, c.at_steady > :since AND c.currency = :currency)`,
+  );
+const sumsOfCustomer = { email: sumOfCustomer('email_mark'), phone: sumOfCustomer('phone_mark') };
+const findCustomer = statementOf<[number], Customer>(
+  'SELECT email_mark AS email, phone_mark AS phone FROM lines WHERE id = ?',
 );
-// Some of each lane: a loop of one product hides no order of another one.
+const nobody: Customer = { email: null, phone: null };
+// Some of each lane and customer: a loop of one hides no order of another one.
 const selectOverLimit = statementOf<[], EntryRow>(
   `SELECT e.* FROM (
-     SELECT id, due_steady, row_number() OVER (PARTITION BY lane ORDER BY due_steady, id) AS place
-     FROM entries INDEXED BY entries_over_limit WHERE held_by = 'limit') h
+     SELECT e.id, due_steady, row_number() OVER (PARTITION BY e.lane, l.email_mark, l.phone_mark ORDER BY due_steady, e.id) AS place
+     FROM entries e INDEXED BY entries_over_limit JOIN lines l ON l.id = e.line_id WHERE held_by = 'limit') h
    JOIN entries e ON e.id = h.id WHERE h.place <= 50 ORDER BY h.due_steady, h.id LIMIT 5000`,
 );
 
 /** Beyond that, no sum would be exact. */
 const mostMillionths = 9e15;
 
-/** What a purchase counts as, at the last cost of its product. */
+/** What a purchase counts as, at the last cost of its product, else by the catalogue, else its `max_cost`. */
 export function spendingOf(database: Sqlite, row: EntryRow): Spending {
-  const { lane, variant, plan, currency, quantity, days } = row;
-  const unitCost = findUnitCost(database).get(productScope(row), days ?? 0, currency);
-  const expected = Math.round((unitCost ?? -1) * 1e6) * (quantity ?? 1);
+  const { lane, variant, plan, currency, quantity } = row;
+  const maxCost = maxCostOf(database, row);
+  const millionths = (unitCost: number): number => Math.round(unitCost * 1e6) * (quantity ?? 1);
+  const expected = millionths(expectedUnitCost(database, row) ?? maxCost ?? -1);
   const isKnown = expected >= 0 && expected <= mostMillionths;
   return {
+    customer: findCustomer(database).get(row.line_id) ?? nobody,
     source: readLane(lane).source,
     product: variant ?? plan,
     currency,
     expected: isKnown ? expected : null,
+    most: maxCost === null ? null : millionths(maxCost),
   };
 }
 
 /** What may be spent now. */
 export const roomNow = (database: Sqlite, limits: readonly SpendLimit[], steadyMs: number): Room =>
-  new Room(limits, (limit) => {
+  new Room(limits, (limit, customer) => {
     const { source, product, amount } = limit;
     const since = countedSince(limit, steadyMs);
-    return (
-      sumSpent(database).get({ source, product, currency: amount.currency, since }) ?? {
-        millionths: 0,
-        unpriced: 0,
-      }
-    );
+    const asked = { source, product, currency: amount.currency, since };
+    const sum =
+      limit.customer === null || customer === null
+        ? sumSpent(database).get(asked)
+        : sumsOfCustomer[limit.customer](database).get({ ...asked, customer });
+    return sum ?? { millionths: 0, unpriced: 0 };
   });
 
 /**

@@ -54,7 +54,7 @@ export const attentionReasons = {
   needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
   held: line`release it with ${'release'}, or end it with ${'cancel'}`,
   held_by_shop: line`it is released when its shop shows the order as paid again; ${'release'} buys it now`,
-  over_limit: line`it is bought by itself when the limit on spending has room again, or is raised under \`spend.limits\`; ${'release'} buys it now, ${'cancel'} ends it`,
+  over_limit: line`it is bought by itself when there is room again, or the limit is raised; with a \`max_cost\`, once a unit costs that little again; ${'release'} buys it now, ${'cancel'} ends it`,
   held_as_same_line: line`if it is another purchase, buy it with ${'release'}; if both are one, end it with ${'cancel'}`,
   outcome_unknown: holding(
     'this line; with two such lines, their product',

@@ -300,6 +300,8 @@ interface CatalogueResult {
     maxQuantity: number | null;
     /** The currencies that it has a price in; empty when the catalogue shows no prices. */
     currencies: readonly string[];
+    /** What a unit costs there, by currency; of a daily plan perhaps a day. */
+    prices: Readonly<Record<string, number>>;
   }[];
   plans: readonly {
     plan: string;
@@ -309,6 +311,7 @@ interface CatalogueResult {
     minDays: number | null;
     maxDays: number | null;
     currencies: readonly string[];
+    prices: Readonly<Record<string, number>>;
   }[];
   /**
    * Why the catalogue of products was not read to its end; null when it was, or when every item was

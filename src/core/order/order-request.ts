@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hash } from 'node:crypto';
+import type { Customer } from './customer.ts';
 import { purchaseFields, type Purchase } from './purchase.ts';
 
 /** A name of at most `max` UTF-16 code units that fits in a line of text. */
@@ -85,7 +86,17 @@ export const iccidSchema = z
     'has a wrong check digit: is it mistyped?',
   );
 
-const carried = { extra: z.record(z.string(), z.string()).optional() };
+/** Money in the currency of the line; a cell of a file is a text. */
+export const moneySchema = z.union([
+  z.number().min(0).max(1e9),
+  z.string().regex(/^\d{1,9}(\.\d{1,6})?$/, 'must be an amount, for example 9.99'),
+]);
+
+/** `max_cost`: the most that one unit may cost, in the currency of the line. */
+const carried = {
+  max_cost: moneySchema.optional(),
+  extra: z.record(z.string(), z.string()).optional(),
+};
 const charged = { currency: currencySchema.optional(), ...carried };
 const line_id = lineIdSchema;
 const quantity = (most: number) => z.int().min(1).max(most);
@@ -154,6 +165,8 @@ export const orderRulesSchema = z.strictObject({
    * When the balance does not cover the order: charge this one (Spec 7, `insufficient_balance`).
    */
   fallback_currency: currencySchema.optional(),
+  /** The most that one unit may cost, from the balance that the line names. */
+  max_cost: moneySchema.optional(),
 });
 export type OrderRules = z.infer<typeof orderRulesSchema>;
 
@@ -179,6 +192,8 @@ export interface AcceptableLine extends Purchase {
   readonly notAfterMs: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly extra: Readonly<Record<string, string>>;
+  /** Absent: whom `extra` and `metadata` name. */
+  readonly customer?: Customer | undefined;
   /**
    * Absent: none. Rules are not part of the fingerprint: a repeated request does not change them.
    */
@@ -233,6 +248,7 @@ export function joinLine(
     line.type === 'esim_cancel'
       ? null
       : (line.currency ?? head.currency ?? defaults.currency ?? null);
+  const { max_cost } = line;
   return {
     ok: true,
     line: {
@@ -249,7 +265,7 @@ export function joinLine(
       notAfterMs: head.not_after === undefined ? null : Date.parse(head.not_after),
       metadata: head.metadata ?? {},
       extra: line.extra ?? {},
-      rules: head.rules ?? {},
+      rules: { ...head.rules, ...(max_cost === undefined ? {} : { max_cost }) },
     },
   };
 }

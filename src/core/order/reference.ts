@@ -110,6 +110,11 @@ export function keyFingerprint(namespace: ReferenceNamespace, value: string): st
     .slice(0, 16);
 }
 
+/** The keyed hash by which orders of the same customer are found; nobody can read it. */
+export function customerMark(namespace: ReferenceNamespace, name: string): string {
+  return unitMark(namespace, `of customer\n${name}`);
+}
+
 /**
  * The keyed hash of a unit's name: who has the database alone cannot try codes against it. 132 bits.
  */

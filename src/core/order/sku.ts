@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { currencySchema, orderLimits, type OrderRules } from './order-request.ts';
+import { currencySchema, moneySchema, orderLimits, type OrderRules } from './order-request.ts';
 
 /**
  * The rules for an order that cannot be bought as it is, and how long it may wait: for one SKU, or
@@ -19,6 +19,9 @@ export const skuRuleKeys = {
   fallback_currency: currencySchema
     .optional()
     .describe('The balance if the first one does not cover the order.'),
+  max_cost: moneySchema
+    .optional()
+    .describe('The most that one unit may cost, in its currency. Above it, its orders are held.'),
   wait_h: z
     .int()
     .min(1)
@@ -39,7 +42,7 @@ export const skuRuleKeys = {
 const rulesSchema = z.object(skuRuleKeys);
 export type SkuRules = z.infer<typeof rulesSchema>;
 
-const ruleNames = ['split', 'partial', 'fallback_currency'] as const;
+const ruleNames = ['split', 'partial', 'fallback_currency', 'max_cost'] as const;
 
 /**
  * The rules and the deadline of an order line. Each key of the SKU counts before that of the shop;
@@ -87,6 +90,7 @@ export function productOfSku(sku: Sku) {
     fallback_currency: _2,
     wait_h: _3,
     not_after: _4,
+    max_cost: _5,
     ...product
   } = sku;
   return product;

@@ -47,7 +47,7 @@ const sameIdRule =
   '. Other orders may have the same id; if it is the id of the shop, set intake.folders[].allow_mangled_ids';
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
-const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
+const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid', 'max_cost'] as const;
 /** `skipped`: it is not paid. */
 export type CheckedRow =
   | CheckedLine

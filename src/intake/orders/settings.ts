@@ -16,6 +16,7 @@ export const csvColumns = [
   'quantity',
   'days',
   'currency',
+  'max_cost',
   'source',
   'not_after',
 ] as const;

@@ -80,7 +80,8 @@ export function reorder(
     row.not_after_ms !== null && row.not_after_ms > nowMs ? row.not_after_ms : null;
   const next = as ?? { ...purchaseOf(row), rules: rulesFrom(row.rules), notAfterMs };
   // After a loss it would need review again with its rules. The operator has looked for its parts.
-  const rules = row.asked_after_loss === null ? next.rules : {};
+  const { split: _, partial: _1, fallback_currency: _2, ...always } = next.rules;
+  const rules = row.asked_after_loss === null ? next.rules : always;
   const reference = insertEntry(
     outbox,
     row,

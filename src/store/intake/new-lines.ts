@@ -1,6 +1,7 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { productOf } from '../../core/order/purchase.ts';
-import { referenceFor } from '../../core/order/reference.ts';
+import { customerIn } from '../../core/order/customer.ts';
+import { customerMark, referenceFor } from '../../core/order/reference.ts';
 import { indexLine } from '../search/record-words.ts';
 import { statementOf } from '../sqlite/database.ts';
 import { countNewEntry } from '../sqlite/entry-counts.ts';
@@ -12,8 +13,8 @@ import { correctRejections, type Arrival } from './rejections.ts';
 import { countReceived, requestOf, type Request } from './requests.ts';
 
 const insertLineRow = statementOf<unknown[], never>(
-  `INSERT INTO lines (request_id, line_id, ${purchaseColumns}, not_after_ms, extra, fingerprint, file_id, received_at_ms)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  `INSERT INTO lines (request_id, line_id, ${purchaseColumns}, not_after_ms, extra, fingerprint, file_id, received_at_ms, email_mark, phone_mark)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 );
 const insertEntryRow = statementOf<unknown[], never>(
   `INSERT INTO entries (reference, line_id, ${purchaseColumns}, not_after_ms, state, rules, lane, due_steady, created_at_ms, updated_at_ms)
@@ -41,7 +42,10 @@ export function insertLine(
   const { operation, variant, plan, iccid, quantity, days, currency } = line;
   const purchase = [operation, variant, plan, iccid, quantity, days, currency, notAfterMs];
   const extra = JSON.stringify(line.extra);
-  const values = [requestId, lineId, ...purchase, extra, fingerprintOf(line), fileId, nowMs];
+  const { email, phone } = line.customer ?? customerIn({ ...line.metadata, ...line.extra });
+  const marks = [email, phone].map((name) => name && customerMark(namespace, name));
+  const print = fingerprintOf(line);
+  const values = [requestId, lineId, ...purchase, extra, print, fileId, nowMs, ...marks];
   const lineRowId = Number(insertLineRow(database).run(...values).lastInsertRowid);
   const lane = laneOf(source, line, rules.fallback_currency);
   const entry = [

@@ -10,6 +10,7 @@ import {
 } from './payload-values.ts';
 import type { ReadContext, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
 import { hash } from 'node:crypto';
+import { customerIn } from '../../core/order/customer.ts';
 
 /**
  * Whether it is an order, which alone has `fields`. Others have lines, too: drafts, carts,
@@ -46,6 +47,7 @@ export function commonFields(document: Fields, numberField: 'name' | 'number', p
   return {
     number: typeof number === 'string' ? number.slice(0, 64) : null,
     currency: typeof currency === 'string' ? currency : '',
+    customer: customerIn(document),
     refundCount: listOf(refunds)?.length ?? 0,
     marks: marksOf(document, number, payment),
   };

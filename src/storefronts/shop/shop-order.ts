@@ -1,3 +1,4 @@
+import type { Customer } from '../../core/order/customer.ts';
 import type {
   StorefrontOrder,
   UnreadableLine,
@@ -24,6 +25,7 @@ export interface ShopOrder
   > {
   /** For people, for example `#1001`. */
   readonly number: string | null;
+  readonly customer?: Customer;
   readonly currency: string;
   /** When it was paid; null: the order does not say. */
   readonly paidMs: number | null;

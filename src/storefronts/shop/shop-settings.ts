@@ -13,7 +13,7 @@ import {
 import { isCronExpression } from '../../ops/schedule.ts';
 
 /** `not_after` is one time: it is for an SKU or an order, not for a shop. */
-const { not_after: _ofSku, ...rulesOfShop } = skuRuleKeys;
+const { not_after: _ofSku, max_cost: _too, ...rulesOfShop } = skuRuleKeys;
 
 export const shopKeys = {
   shop: keyName.describe('The name in the address of the webhook.'),

@@ -26,31 +26,38 @@ export interface Destination {
   readonly destination: string;
 }
 
-const isAmount = (value: ExactJson): true | null => (amountIn(value, 0) === null ? null : true);
+type Prices = Readonly<Record<string, number>>;
+const amountOf = (value: ExactJson): number | null => {
+  const amount = amountIn(value, 0);
+  return amount === null ? null : Number(amount);
+};
 
-/** The currency of an object with an amount, which may be the item itself. */
-function pricedIn(value: ExactJson, wire: CatalogueWire): readonly string[] {
-  const hasAmount = isJsonObject(value) && firstAt(value, wire.price_amount, isAmount) === true;
-  const currency = hasAmount ? firstAt(value, wire.price_currency, currencyIn) : null;
-  return currency === null ? [] : [currency];
+/** The price of an object with an amount and its currency, which may be the item itself. */
+function pricedIn(value: ExactJson, wire: CatalogueWire): Prices {
+  const amount = isJsonObject(value) ? firstAt(value, wire.price_amount, amountOf) : null;
+  const currency = amount === null ? null : firstAt(value, wire.price_currency, currencyIn);
+  return amount === null || currency === null ? {} : { [currency]: amount };
 }
 
 /**
  * Reads the three known forms: a map by currency, a list of pairs, one price beside its currency.
  */
-function currenciesOf(item: ExactJsonObject, wire: CatalogueWire): readonly string[] {
-  const found = firstAt(item, wire.prices, (value): readonly string[] | null => {
-    if (isJsonList(value)) return value.flatMap((entry) => pricedIn(entry, wire));
+function pricesOf(item: ExactJsonObject, wire: CatalogueWire) {
+  const found = firstAt(item, wire.prices, (value): Prices | null => {
+    if (isJsonList(value)) return Object.assign({}, ...value.map((entry) => pricedIn(entry, wire)));
     if (!isJsonObject(value)) return null;
     const inMap = Object.entries(value).flatMap(([key, entry]) => {
       const price = isJsonObject(entry)
-        ? firstAt(entry, wire.price_amount, isAmount)
-        : isAmount(entry);
-      return price === null ? [] : (currencyIn(key) ?? []);
+        ? firstAt(entry, wire.price_amount, amountOf)
+        : amountOf(entry);
+      const currency = currencyIn(key);
+      return price === null || currency === null ? [] : [[currency, price] as const];
     });
-    return [pricedIn(value, wire), inMap].find((currencies) => currencies.length > 0) ?? null;
+    const all = [pricedIn(value, wire), Object.fromEntries(inMap)];
+    return all.find((prices) => Object.keys(prices).length > 0) ?? null;
   });
-  return [...new Set(found ?? pricedIn(item, wire))];
+  const prices = found ?? pricedIn(item, wire);
+  return { prices, currencies: Object.keys(prices) };
 }
 
 /** The key by which an item is ordered; a string in a list is a key, too. */
@@ -72,7 +79,7 @@ export const readProduct: ItemReader<Product> = (variant, element, wire) => {
     variant,
     sellable: isSellable(item, wire),
     maxQuantity,
-    currencies: currenciesOf(item, wire),
+    ...pricesOf(item, wire),
   };
 };
 
@@ -88,6 +95,6 @@ export const readPlan: ItemReader<Plan> = (plan, element, wire) => {
       firstAt(item, wire.type, textIn)?.toLowerCase() === 'daily',
     minDays: firstAt(item, wire.min_days, countIn),
     maxDays: firstAt(item, wire.max_days, countIn),
-    currencies: currenciesOf(item, wire),
+    ...pricesOf(item, wire),
   };
 };

@@ -143,7 +143,7 @@ describe('a form of a page', () => {
     await stepsOf(box.store).closeAttempt(done);
     const asked: CallingCommand[] = [];
     const facts = { sellable: true, daily: false, minDays: null, maxDays: null };
-    const plans = [{ plan: 'top-1gb', currencies: ['USD', 'EUR'], ...facts }];
+    const plans = [{ plan: 'top-1gb', currencies: ['USD', 'EUR'], prices: {}, ...facts }];
     let plansProblem: string | null = null;
     const calls = async (command: CallingCommand): Promise<CommandResult> => {
       asked.push(command);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { customerIn } from '../../../src/core/order/customer.ts';
 import type { Outcome } from '../../../src/core/answers/outcome.ts';
 import { spendSection, type SpendSettings } from '../../../src/buying/spending/settings.ts';
+import { stepsOf } from '../../support/steps.ts';
 import { delivered, ended, VirtualWorker } from '../../support/virtual-worker.ts';
 
 const hourMs = 3_600_000;
@@ -40,6 +42,7 @@ const mostWithin = (charges: readonly { atMs: number; cost: number }[], windowMs
     ),
   );
 
+const facts = { sellable: true, maxQuantity: null };
 const copies = (count: number, product = 'card') => Array.from({ length: count }, () => product);
 
 describe('limits on spending', () => {
@@ -169,6 +172,36 @@ describe('limits on spending', () => {
     expect(charges.map(({ product }) => product)).toEqual(['card', 'other', 'other']);
   });
 
+  it('count for each customer, by e-mail address over all shops', async () => {
+    const limits = limitsOf({ amount: '10.00 USD', per: 'day', customer: 'email' });
+    const { worker, charges } = await shop(limits, { card: 4 });
+    const ofShop = (email: string) => ({ customer: customerIn({ email }), source: 'shop' });
+    await worker.accept(['card']);
+    await worker.accept(copies(3), { metadata: { billing: { email: 'Eve@example.com' } } });
+    await worker.accept(copies(3), { extra: { 'Billing Email': ' eve+2@EXAMPLE.com' } });
+    await worker.accept(copies(3), ofShop('eve@example.com'));
+    await worker.accept(copies(2), ofShop('bob@example.com'));
+    await worker.pass(60_000);
+    // One of nobody, two of each customer.
+    expect(charges).toHaveLength(5);
+    expect(worker.counts()).toMatchObject({ fulfilled: 5, held: 7 });
+    expect(
+      worker.outbox.rows(
+        "SELECT DISTINCT code, message FROM outbox_attention WHERE reason = 'over_limit'",
+      ),
+    ).toEqual([
+      {
+        code: '10.00 USD per day for each customer by email',
+        message:
+          'over the limit 10.00 USD per day for each customer by email: 8.00 of it are spent or reserved, and this order costs about 4.00',
+      },
+    ]);
+    const stored = worker.outbox.rows('SELECT email_mark, phone_mark FROM lines');
+    expect(JSON.stringify(stored)).not.toContain('example');
+    await worker.pass(24 * hourMs, 20_000);
+    expect(charges).toHaveLength(7);
+  });
+
   it('count only orders of their source, product and currency', async () => {
     const limits = limitsOf(
       { amount: '5.00 USD', per: 'day', source: 'other' },
@@ -222,6 +255,78 @@ describe('a price that rises', () => {
     await worker.dispatcher.pausesChanged();
     await worker.until(() => worker.counts().fulfilled === 7, 10_000);
     expect(charges).toHaveLength(7);
+  });
+
+  it('costs nothing where the catalogue or max_cost of the order knew', async () => {
+    const prices = { card: 9, other: 1 };
+    const { worker, charges } = await shop(limitsOf(), prices);
+    const steps = stepsOf(worker.outbox.store);
+    const showCatalogue = (price: number) =>
+      steps.rememberPrices(
+        {
+          products: [{ variant: 'card', prices: { USD: price }, currencies: ['USD'], ...facts }],
+          productsProblem: null,
+          plans: [],
+          plansProblem: null,
+        },
+        { maxRisePercent: 20, nowMs: worker.machine.wallMs() },
+      );
+    await worker.accept(['card', 'other']);
+    await worker.until(() => worker.counts().fulfilled === 2, 10_000);
+    expect(await steps.watchedProducts()).toEqual({ variants: ['card', 'other'], plans: [] });
+    // The list price of the supplier is above what this reseller pays.
+    expect(await showCatalogue(12)).toBe(false);
+    expect(await showCatalogue(120)).toBe(true);
+    await worker.dispatcher.pausesChanged();
+    expect(await worker.pauses()).toMatchObject([
+      {
+        scope: 'variant:card',
+        reason: 'price_rose',
+        message: 'in the catalogue a unit cost 12.00 USD before, and costs 120.00 USD now',
+      },
+    ]);
+    prices.card = 90;
+    await worker.accept(['card']);
+    await worker.pass(hourMs, 5000);
+    expect(charges).toHaveLength(2);
+    await worker.outbox.store.operator.resumeScope({
+      scope: 'variant:card',
+      actor: 'anna',
+      reason: 'the shop sells it for 100',
+      nowMs: worker.machine.wallMs(),
+    });
+    await worker.dispatcher.pausesChanged();
+    await worker.accept(['card'], { quantity: 2, rules: { max_cost: '10.00' } });
+    await worker.until(() => charges.length === 3, 10_000);
+    await worker.pass(5000);
+    // The new price is accepted, but not by the order that names the most that it may cost.
+    expect(charges).toHaveLength(3);
+    expect(
+      worker.outbox.rows("SELECT code, message FROM outbox_attention WHERE reason = 'over_limit'"),
+    ).toEqual([
+      {
+        code: 'max_cost of card',
+        message: 'over its max_cost: it may cost 20.00, and costs about 180.00',
+      },
+    ]);
+    expect(await worker.pauses()).toEqual([]);
+    // An answer shows that it is cheap again.
+    prices.card = 9;
+    await worker.accept(['card']);
+    await worker.until(() => worker.counts().fulfilled === 5, 10_000);
+    expect(worker.counts()).toMatchObject({ held: 0 });
+  });
+
+  it('pauses a product whose first order costs more than its max_cost', async () => {
+    const { worker, charges } = await shop(limitsOf(), { card: 94.5 });
+    await worker.accept(['card'], { rules: { max_cost: 10 } });
+    await worker.until(() => worker.counts().fulfilled === 1, 10_000);
+    await worker.accept(['card']);
+    await worker.pass(60_000);
+    expect(charges).toHaveLength(1);
+    expect(await worker.pauses()).toMatchObject([
+      { reason: 'price_rose', message: 'a unit costs 94.50 USD, and its order allows 10.00 USD' },
+    ]);
   });
 
   it('is not seen again in an older order of the product that is read later', async () => {

@@ -67,6 +67,9 @@ CREATE TABLE lines (
   -- Why the state of the shop's order forbids to buy the line now, and whether an operator lifted that. Read by every claim.
   shop_hold        TEXT,
   shop_hold_lifted INTEGER NOT NULL DEFAULT 0 CHECK (shop_hold_lifted IN (0, 1)),
+  -- Keyed hashes of the customer's e-mail address and phone, where the order names them: a limit on spending may be for each customer.
+  email_mark       TEXT,
+  phone_mark       TEXT,
   -- The id of the line of the same order that vanished when this one came, with the same SKU: one purchase, until an operator
   -- says that this one is another.
   same_as          INTEGER,
@@ -292,6 +295,12 @@ CREATE TABLE product_costs (
   unit_cost REAL NOT NULL,
   PRIMARY KEY (product, days, currency)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE catalogue_prices (
+  product  TEXT NOT NULL,
+  currency TEXT NOT NULL,
+  price    REAL NOT NULL,
+  PRIMARY KEY (product, currency)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE attempts (
   id             INTEGER PRIMARY KEY,
   entry_id       INTEGER NOT NULL REFERENCES entries (id),
@@ -424,10 +433,10 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', 'baa5cbe952dab4abb436122d209ebf7e');
+INSERT INTO meta VALUES ('database_id', '16ee0394f7ea9d47b7129de3c96d9977');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'bc4897dc567f48e87f7164a38ea948e964cc518618fe52d67311ae5bcb912215');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'fc8b4c5b8f7c56c3efef7c970bcabb40b1da4b427b51f46190c7e58ecb025364');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
 INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', 'eabc8673a411442d44a5f3e834f37d2dc082820dbe028178c337fb435c2ed207');
@@ -447,18 +456,18 @@ INSERT INTO requests VALUES (9, 'shop1', 'cancelled', '{"customer":"cancelled@sh
 INSERT INTO requests VALUES (10, 'shop1', 'held', '{"customer":"held@shop.example"}', 1000, 2, 2500);
 INSERT INTO requests VALUES (11, 'shop1', 'sending', '{"customer":"sending@shop.example"}', 1000, 1, 1000);
 INSERT INTO requests VALUES (12, 'shop1', 'pending', '{"customer":"pending@shop.example"}', 1000, 1, 1000);
-INSERT INTO lines VALUES (1, 1, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (2, 2, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (3, 3, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (4, 4, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (5, 5, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (6, 6, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (7, 7, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (8, 8, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (9, 9, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (10, 10, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (11, 11, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
-INSERT INTO lines VALUES (12, 12, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL);
+INSERT INTO lines VALUES (1, 1, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (2, 2, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (3, 3, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (4, 4, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (5, 5, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (6, 6, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (7, 7, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (8, 8, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (9, 9, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (10, 10, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (11, 11, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
+INSERT INTO lines VALUES (12, 12, '1', 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', '4c8a40b39bf61c492363692575338f61', NULL, 1000, NULL, 0, NULL, NULL, NULL);
 DELETE FROM search_words_data;
 INSERT INTO search_words_data VALUES (1, x'0c18');
 INSERT INTO search_words_data VALUES (10, x'00000001010c0c000c0101010201010301010401010501010601010701010801010901010a01010b01010c0101');
@@ -558,6 +567,8 @@ CREATE INDEX files_attention ON files (claimed_at_ms) WHERE state = 'rejected' A
 CREATE INDEX requests_with_capitals ON requests (lower(source), lower(order_id))
   WHERE source GLOB '*[A-Z]*' OR order_id GLOB '*[A-Z]*';
 CREATE INDEX requests_with_zeros ON requests (source, ltrim(order_id, '''0')) WHERE order_id GLOB '[0'']*';
+CREATE INDEX lines_by_email ON lines (email_mark) WHERE email_mark IS NOT NULL;
+CREATE INDEX lines_by_phone ON lines (phone_mark) WHERE phone_mark IS NOT NULL;
 CREATE INDEX lines_same_as ON lines (same_as) WHERE same_as IS NOT NULL;
 CREATE UNIQUE INDEX rejections_once
   ON rejections (file_id, line_number, coalesce(order_id, ''), coalesce(line_id, ''), coalesce(field, ''), code)

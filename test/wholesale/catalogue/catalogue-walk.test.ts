@@ -136,18 +136,19 @@ describe('an item of the catalogue', () => {
     readCataloguePage([parseExactJson(text) ?? null], reader, catalogue)?.items[0]?.item;
 
   it.each([
-    ['a map by currency', '{"id":"a","prices":{"USD":9.50,"eur":"8.7"}}', ['USD', 'EUR']],
+    ['a map by currency', '{"id":"a","prices":{"USD":9.50,"eur":"8.7"}}', { USD: 9.5, EUR: 8.7 }],
     [
       'a list of pairs',
       '{"id":"a","prices":[{"currency":"USD","amount":"9.5"},{"currency":"EUR","value":8}]}',
-      ['USD', 'EUR'],
+      { USD: 9.5, EUR: 8 },
     ],
-    ['one price', '{"id":"a","price":9.5,"currency":"USD"}', ['USD']],
-    ['a pair', '{"id":"a","price":{"amount":9.5,"currency":"USD"}}', ['USD']],
-    ['a map of objects', '{"id":"a","prices":{"USD":{"amount":"9.50"}}}', ['USD']],
-    ['nothing', '{"id":"a","price":{"amount":"9 dollars","currency":"USD"}}', []],
-  ])('has the currencies of prices that are read from %s', (_what, text, currencies) => {
-    expect(product(text)?.currencies).toEqual(currencies);
+    ['one price', '{"id":"a","price":9.5,"currency":"USD"}', { USD: 9.5 }],
+    ['a pair', '{"id":"a","price":{"amount":9.5,"currency":"USD"}}', { USD: 9.5 }],
+    ['a map of objects', '{"id":"a","prices":{"USD":{"amount":"9.50"}}}', { USD: 9.5 }],
+    ['nothing', '{"id":"a","price":{"amount":"9 dollars","currency":"USD"}}', {}],
+  ])('has the prices and currencies that are read from %s', (_what, text, prices) => {
+    expect(product(text)?.prices).toEqual(prices);
+    expect(product(text)?.currencies).toEqual(Object.keys(prices));
   });
 
   it('is not sellable when it is sold on the website only', () => {
@@ -156,6 +157,7 @@ describe('an item of the catalogue', () => {
       sellable: true,
       maxQuantity: null,
       currencies: [],
+      prices: {},
     });
     expect(product('{"id":"a","website_only":true}')?.sellable).toBe(false);
     expect(product('{"id":"a","api_sellable":false}')?.sellable).toBe(false);

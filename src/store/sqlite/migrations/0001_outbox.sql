@@ -97,11 +97,16 @@ CREATE TABLE lines (
   -- Why the state of the shop's order forbids to buy the line now, and whether an operator lifted that. Read by every claim.
   shop_hold        TEXT,
   shop_hold_lifted INTEGER NOT NULL DEFAULT 0 CHECK (shop_hold_lifted IN (0, 1)),
+  -- Keyed hashes of the customer's e-mail address and phone, where the order names them: a limit on spending may be for each customer.
+  email_mark       TEXT,
+  phone_mark       TEXT,
   -- The id of the line of the same order that vanished when this one came, with the same SKU: one purchase, until an operator
   -- says that this one is another.
   same_as          INTEGER,
   UNIQUE (request_id, line_id)
 ) STRICT;
+CREATE INDEX lines_by_email ON lines (email_mark) WHERE email_mark IS NOT NULL;
+CREATE INDEX lines_by_phone ON lines (phone_mark) WHERE phone_mark IS NOT NULL;
 CREATE INDEX lines_same_as ON lines (same_as) WHERE same_as IS NOT NULL;
 
 -- Lines that could not be accepted: an invalid line, or a known line with other content. They have no identity.
@@ -447,6 +452,14 @@ CREATE TABLE product_costs (
   currency  TEXT NOT NULL,
   unit_cost REAL NOT NULL,
   PRIMARY KEY (product, days, currency)
+) STRICT, WITHOUT ROWID;
+
+-- What the catalogue showed last as the price of a product.
+CREATE TABLE catalogue_prices (
+  product  TEXT NOT NULL,
+  currency TEXT NOT NULL,
+  price    REAL NOT NULL,
+  PRIMARY KEY (product, currency)
 ) STRICT, WITHOUT ROWID;
 
 -- One row for each HTTP call. Opened before the socket is used, closed once, then never changed, and never deleted.

@@ -63,6 +63,10 @@ export function factList(facts: readonly (readonly [name: string, value: Cell])[
   return html`<dl class="facts">${facts.map(([name, value]) => (value === null ? null : html`<div><dt>${name}</dt><dd>${value}</dd></div>`))}</dl>`;
 }
 
+/** A number, or sums of money. */
+const isAmount = (cell: Cell | undefined): boolean =>
+  typeof cell === 'number' || (typeof cell === 'string' && /^[\d.,]+ [A-Z]{3}/.test(cell));
+
 /**
  * A table in a box of its own. Where the page is narrow each row is a card, whose values have the
  * names of their columns.
@@ -72,13 +76,14 @@ export function table(
   header: readonly string[],
   rows: readonly (readonly Cell[])[],
 ): Html {
+  const numeric = header.map((_, at) => rows.some((row) => isAmount(row[at])));
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption>${caption}</caption>
-<thead><tr>${header.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<thead><tr>${header.map((name, at) => html`<th scope="col"${numeric[at] ? html` class="number"` : null}>${name}</th>`)}</tr></thead>
 <tbody>${rows.map(
     (
       row,
-    ) => html`<tr>${row.map((cell, column) => html`<td data-name="${header[column]}"${cell === null ? html` class="none"` : typeof cell === 'number' ? html` class="number"` : null}>${cell ?? '-'}</td>`)}</tr>
+    ) => html`<tr>${row.map((cell, column) => html`<td data-name="${header[column]}"${cell === null ? html` class="none"` : isAmount(cell) ? html` class="number"` : null}>${cell ?? '-'}</td>`)}</tr>
 `,
   )}</tbody>
 </table></div>`;

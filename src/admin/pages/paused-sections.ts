@@ -28,8 +28,11 @@ export const headlineOfPause = (
 /** The paused scopes that hold up the most. */
 export function pausedScopes(sources: PageSources, context: FormContext): Html {
   const { read, clock } = sources;
-  const pauses = read.pauses();
-  if (pauses.length === 0) return html`<p class="good">Nothing is paused.</p>`;
+  const all = read.pauses();
+  // The first thing on the page is a pause of the account.
+  const pauses = all.filter(({ scope }) => scope !== 'account');
+  if (all.length === 0) return html`<p class="good">Nothing is paused.</p>`;
+  if (pauses.length === 0) return html`<p>Only the account is paused: see above.</p>`;
   const nowMs = clock.wallMs();
   const shown = pauses.toSorted((a, b) => b.holdsUp - a.holdsUp).slice(0, shownPauses);
   const others = pauses.length - shown.length;

@@ -386,7 +386,7 @@ describe('the pages', () => {
     expect(text).toContain('/orders/shop1/1001');
     expect(text).not.toContain('/orders/shop1/1002');
     expect(text).toMatch(/data-name="Product"><span class="text">nope, steam-10</);
-    expect(text).toMatch(/data-name="Charged">19\.00 USD</);
+    expect(text).toMatch(/data-name="Charged" class="number">19\.00 USD</);
     const { ask: other } = await startPages({
       ...local,
       fill: (place) => acceptOrders(place, ['7'], { email: 'anna@example.com' }),

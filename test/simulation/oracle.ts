@@ -337,6 +337,9 @@ function mayBeReviewed(
     settings.referenceExpiryMs < 3_600_000 ||
     world.clockJumps.unnoticedSince(seen.leftAtMs ?? 0) >= settings.referenceExpiryMs;
   if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
+  // By then the API may have forgotten the reference, and a lookup that finds nothing proves nothing.
+  const ageMs = seen.lastMs - (seen.leftAtMs ?? Number.POSITIVE_INFINITY);
+  if (ageMs >= settings.referenceExpiryMs) return true;
   // What was sent does not end as unbought without a lookup.
   const wasSent = seen.leftAtMs !== null;
   const mayEnd = seen.refused || line.notAfterMs !== null || world.takenBackLate.has(reference);

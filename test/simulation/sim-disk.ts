@@ -231,6 +231,16 @@ export class SimDisk {
     return open ?? 0;
   }
 
+  /** How many entries an operator may send again. */
+  countInReview(): number {
+    return (
+      this.connection
+        .prepare<[], number>("SELECT count(*) FROM entries WHERE state = 'needs_review'")
+        .pluck()
+        .get() ?? 0
+    );
+  }
+
   /** What is still open, and what is paused, for the operator who reads the trace. */
   describeOpen(): string {
     const entries = this.connection

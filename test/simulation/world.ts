@@ -440,8 +440,14 @@ export class World {
         this.disk.countOpen() === 0
       );
     };
+    // What an operator tries again may be tried first, and is refused again under its reference.
+    const retried = this.disk.countInReview() * 3_600_000;
     const limitMs =
-      wellAtMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
+      wellAtMs +
+      Math.max(...toEnd.map(mayLastMs)) +
+      retried +
+      plan.settings.placedDeadlineMs +
+      1_800_000;
     if (await time.run(() => this.violations.length > 0 || isEnded(), limitMs))
       return this.violations.length === 0;
     // An operator may have taken back the order that was to try the scope, or its reference is too

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { Loop } from '../../ops/loop.ts';
 import type { CatalogueFacts } from '../../wholesale/catalogue/catalogue-item.ts';
 import { readCatalogue } from '../proofs/read-catalogue.ts';
@@ -12,6 +13,7 @@ interface PriceWatchDeps extends CatalogueDeps {
     watchedProducts(): Promise<ReturnType<typeof readWatched>>;
     rememberPrices(facts: CatalogueFacts, guard: PriceGuard): Promise<boolean>;
   };
+  readonly logger: Logger;
   readonly maxRisePercent: () => number;
   /** A product is paused from now on. */
   readonly onPaused: () => Promise<void>;
@@ -30,6 +32,9 @@ export function priceWatch(deps: PriceWatchDeps): Loop {
     if (waits) return firstAfterMs;
     const watched = await steps.watchedProducts();
     const facts = await readCatalogue(deps, { ...watched, withinMs, signal });
+    const problem = facts.productsProblem ?? facts.plansProblem;
+    if (problem !== null)
+      deps.logger.info({ problem }, 'not all prices of the catalogue were read');
     const guard = { maxRisePercent: deps.maxRisePercent(), nowMs: clock.wallMs() };
     if (await steps.rememberPrices(facts, guard)) await deps.onPaused();
     return intervalMs;

@@ -106,6 +106,8 @@ export async function returnFile(
   }
   await syncFolder(inbox);
   await unlink(path);
+  // A power loss must not bring this name back once the outbox says that the file was put back.
+  await syncFolder(work);
   return true;
 }
 

@@ -7,6 +7,7 @@ import {
   mostInStep,
   type OperatorCommand,
 } from '../core/operator/operator-command.ts';
+import { counted } from '../core/counts.ts';
 import type { Affected } from '../core/operator/affected.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { BulkResult } from '../store/operator/entry-command.ts';
@@ -43,9 +44,10 @@ export const statesOf = ({ found }: BulkPreview): Record<string, number> =>
  */
 export function requireCount({ references }: BulkPreview, typed: string): void {
   if (typed === String(references.length)) return;
-  const message = `${references.length} entries would be ordered again, but "${typed.slice(0, 20)}" was typed`;
+  const { length } = references;
+  const message = `${counted(length, 'entry', 'entries')} would be ordered again: confirm with ${length}, not with "${typed.slice(0, 20)}"`;
   throw new OrderSyncError('NOT_ALLOWED', message, {
-    hint: 'nothing was done: look again, and type that number',
+    hint: 'nothing was done: look at the entries again before you confirm',
   });
 }
 

@@ -137,7 +137,9 @@ describe('deciding on an entry while no worker runs', () => {
     );
     expect(await outbox.run(...order, '--confirm', '2', ...why)).toMatchObject({
       code: 5,
-      stderr: expect.stringContaining('1 entries would be ordered again, but "2" was typed'),
+      stderr: expect.stringContaining(
+        '1 entry would be ordered again: confirm with 1, not with "2"',
+      ),
     });
     expect((await outbox.run(...order, '--confirm', '1')).code).toBe(2);
     expect((await outbox.run(...order, '--remap', ...why)).code).toBe(2);

@@ -140,7 +140,7 @@ describe('a signed delivery about orders without one that can be used', () => {
       [
         'delivery_unusable',
         'unusable_no_order',
-        'let the shop send whole orders: the delivery order.updated 3 has only the fields "id" (3 times)',
+        'set up the webhook to send all fields of an order: the delivery order.updated 3 has only the fields "id" (3 times)',
       ],
       [
         'delivery_unusable',

@@ -88,7 +88,7 @@ function offerOf(action: EntryActionName, { reference, state, heldFrom }: EntryD
     case 'reorder':
       return offer(
         'Order again',
-        "A new entry takes its place. Its new reference can buy once more, so first look for the old one in the supplier's list of orders. After a correction of a SKU map use `orders reorder --remap`.",
+        "The line is ordered under a new reference, so it may be bought a second time. First check that the supplier's list of orders does not have the old reference. If you corrected the SKU map, use `orders reorder --remap` instead.",
         textInput('confirm', `Type the old reference to confirm: ${reference}`, ''),
       );
     case 'resolve':

@@ -62,7 +62,7 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
   // Another purchase has this reference: nobody gets its units.
   if (differs !== null) return flagUnknown(input, 'answer_mismatch', foreignText(differs, answer));
   if (facts.buffered?.code === otherGoods && !repeatsGoods) {
-    const reason = `${facts.buffered.message}; and the order found under its reference does not repeat what was ordered`;
+    const reason = `${facts.buffered.message}; and the order that a lookup found does not show which product and quantity it is for`;
     return flagUnknown(input, 'answer_mismatch', reason);
   }
   const settled = settleByAnswer(input, answer);

@@ -117,7 +117,7 @@ function addResolve(orders: Command, context: CliContext): void {
     )
     .option(
       '--no-units',
-      'they are not known: the result asks for delivery by hand; with --note, shown ones are erased',
+      'you do not know the units: the result asks the shop to deliver by hand; with --note, units that the API showed are erased',
     )
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {

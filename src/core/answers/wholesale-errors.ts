@@ -45,7 +45,12 @@ export const wholesaleErrors: readonly WholesaleErrorRow[] = [
   listed(409, 'reference_in_use', both, otherReference),
   listed(422, 'currency_unavailable', both, 'Order it from the balance of another currency.'),
   listed(422, 'invalid_request', both, 'Correct what the message names.'),
-  listed(422, 'order_refused', both, 'Ask the supplier, unless the message says why.'),
+  listed(
+    422,
+    'order_refused',
+    both,
+    'The message may say why the supplier refused the order. If it does not, ask the supplier.',
+  ),
   listed(429, null, both, nothing),
   listed(503, 'api_disabled', both, nothing),
   listed(404, 'invalid_variant', giftCards, 'Correct the product: the supplier does not sell it.'),

@@ -8,7 +8,7 @@ const meanings: Readonly<Record<string, string>> = {
   progress_file:
     'The progress file cannot be written, so an older copy of the database may not be noticed: repair it.',
   folder:
-    'This watched folder, one beside it, or its SKU map cannot be used: repair what the log names.',
+    'Files of this watched folder are not read, because its inbox, another of its folders or its SKU map cannot be used: repair what the log names.',
   webhook:
     'The intake over HTTP refuses callers, has a long queue, or a SKU map that cannot be used: the log says which.',
   clock: 'The clock of this machine differs from that of the API: let NTP set it.',

@@ -263,7 +263,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   if (areNone && order.note === null) {
     return refuse(
       `answers showed all the units of ${facts.reference}`,
-      'leave --no-units out, or enter others with --units; if nothing was delivered, say so with --note: then the shown units are erased',
+      'to deliver them, leave --no-units out; to deliver other units, enter those with --units; if the supplier delivered nothing, say so with --note: this erases the units that the API showed',
     );
   }
   const isOther = facts.state === 'needs_review' && (isWhole || areNone);

@@ -111,7 +111,7 @@ export class SealKeys {
         'SEALED_UNREADABLE',
         `The sealed codes of ${at.reference} were damaged or moved`,
         {
-          hint: 'restore them from a backup, or ask the supplier for the units of its order and enter them with `orders resolve`',
+          hint: 'restore the database from a backup, or ask the supplier for the codes of this order and enter them with `orders resolve`',
         },
       );
     }

@@ -38,7 +38,7 @@ const folderSection = keysOf({
     .union([sourceSchema, someSources])
     .optional()
     .describe(
-      'The source of orders that name none, or a list of all allowed ones. Part of the identity of a line. Default: the name.',
+      'The source of orders that name none. A list: all sources that orders may name, this one first. Part of the identity of a line. Default: the name of the folder.',
     ),
   currency: orNull(currencySchema)
     .describe('The balance for orders that name none. Unset: each must name one.')

@@ -53,7 +53,7 @@ export function requestOf(
   const requestId = findRequest(database).get(source, orderId);
   assert(
     requestId !== undefined,
-    `an order that cannot be inserted is known: ${source} ${orderId}`,
+    `an order that the insert skipped is in the outbox: ${source} ${orderId}`,
   );
   const isAdopted = text !== '{}' && adoptMetadata(database).run(text, requestId).changes === 1;
   return { requestId, isNew: false, newMetadata: isAdopted ? metadata : null };

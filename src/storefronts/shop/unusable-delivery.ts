@@ -43,7 +43,7 @@ export function unusableDelivery(document: unknown, topic: string) {
   if (!isSure || names.includes('billing_period')) return null;
   return found(
     'no_order',
-    'let the shop send whole orders',
+    'set up the webhook to send all fields of an order',
     `has only the fields "${names.join()}"`,
   );
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 /**
  * The number of inputs: 50 % JSON, 25 % CSV, 25 % raw requests. CI runs 10,000; `FUZZ_RUNS=100000`
- * is the long run with the figures in docs/reliability.md.
+ * is the long run of CONTRIBUTING.md.
  */
 const total = Number(process.env['FUZZ_RUNS'] ?? 1200);
 export const runs = {

@@ -11,7 +11,7 @@ import { Installation, type WorkerProcess, projectRoot } from '../../support/wor
 import { token } from './running-intake-config.ts';
 import { order } from './running-intake.ts';
 
-/** `KILLS=200` is the long run whose figures are in docs/reliability.md. */
+/** `KILLS=200` is the long run of CONTRIBUTING.md. */
 const times = Number(process.env['KILLS'] ?? 3);
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 const [line] = order().lines;

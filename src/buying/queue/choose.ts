@@ -78,7 +78,7 @@ export const places = { trial: -2, usual: 0, new: 1, failing: 2 } as const;
 
 /**
  * The place of a lane. The trial of a balance takes turns between products that it refused and
- * others; that of a family goes to a proven product, which tells most, or a new one. Otherwise
+ * others, of these first the proven ones; that of a family goes to a proven product, which tells most, or a new one. Otherwise
  * products that fail come last, and while many do, new ones come after proven ones.
  */
 export function placeOf({ read, hasWaiting }: Candidates, { products, trials }: LaneRules): number {
@@ -88,7 +88,11 @@ export function placeOf({ read, hasWaiting }: Candidates, { products, trials }: 
   if (trials.has(family) && product !== null && !isFailing)
     return isNew ? places.trial + 1 : places.trial;
   const turn = balance === null ? undefined : trials.get(balance);
-  if (turn !== undefined) return hasWaiting === (turn % 2 === 1) ? places.trial : places.usual;
+  if (turn !== undefined) {
+    if (hasWaiting !== (turn % 2 === 1)) return places.usual;
+    // Many may be too dear for what is left: one that was bought before tells most, too.
+    return !hasWaiting && (isNew || isFailing) ? places.trial + 1 : places.trial;
+  }
   if (isFailing) return places.failing;
   return isNew && products.manyFail() ? places.new : places.usual;
 }

@@ -41,12 +41,7 @@ export async function performCommand(
   const { referenceExpiryMs, lookupFamilies } = settings;
   const nowMs = clock.wallMs();
   // The present time, and the facts that decide whether an entry may be sent or looked up again.
-  const policy = {
-    nowMs,
-    steadyMs: clock.steadyMs(),
-    referenceExpiryMs,
-    lookupFamilies,
-  };
+  const policy = { nowMs, steadyMs: clock.steadyMs(), referenceExpiryMs, lookupFamilies };
   switch (command.action) {
     case 'hold':
     case 'release':
@@ -75,6 +70,9 @@ export async function performCommand(
         await store.operator.trySink({ ...command, sink: command.scope.slice(5), nowMs });
       else await store.operator.resumeScope({ ...command, nowMs });
       return { kind: 'scope', scope: command.scope, paused: false };
+    case 'set_balance':
+      await store.operator.setBalance({ ...command, nowMs });
+      return { kind: 'scope', scope: `balance:${command.currency}`, paused: false };
     case 'rewrite_results':
       return { kind: 'results', ...(await store.operator.redeliver({ ...command, nowMs })) };
     case 'reveal': {
@@ -134,6 +132,12 @@ export function loggable(command: StoreCommand): Record<string, unknown> {
   }
   if (action === 'rewrite_results') return { action, ...command.which, actor, reason };
   const subject =
-    'scope' in command ? command.scope : 'id' in command ? command.id : command.reference;
+    'currency' in command
+      ? command.currency
+      : 'scope' in command
+        ? command.scope
+        : 'id' in command
+          ? command.id
+          : command.reference;
   return { action, subject, actor, reason };
 }

@@ -84,11 +84,6 @@ type Life = Lifecycle<(typeof stopOrder)[number]>;
 
 const databaseCheckMs = 1000;
 
-const writeTime = async (store: Store): Promise<number> => {
-  await store.writeTime();
-  return 10_000;
-};
-
 /**
  * Starts the worker, part by part: the outbox, what works on it, then the admin server. Each part
  * registers its stop before it starts, so a start that fails releases everything that had started.
@@ -243,7 +238,7 @@ async function startParts(
 }
 
 /**
- * Starts what nobody waits for: it writes the time, and seals, shreds and removes what was kept
+ * Starts what nobody waits for: it writes the time, watches the money, and seals, shreds and removes what was kept
  * for long enough.
  */
 async function startBackground(
@@ -254,7 +249,12 @@ async function startBackground(
 ): Promise<readonly { readonly failed: Promise<never> }[]> {
   const { clock } = deps;
   const { store, submission, dispatcher } = parts;
-  const time = new Loop({ clock, round: () => writeTime(store), endsWithRound: true });
+  const round = async (): Promise<number> => {
+    await store.writeTime();
+    await submission.steps.watchMoney(current.config.spend, clock.wallMs());
+    return 10_000;
+  };
+  const time = new Loop({ clock, round, endsWithRound: true });
   await life.push('steady time', () => time.stop());
   time.start();
   const check = apiClockCheck(submission);

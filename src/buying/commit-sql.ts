@@ -14,6 +14,7 @@ import {
 import { rememberUnits, type Shared } from '../store/entries/delivered-units.ts';
 import { keepAnswer } from '../store/entries/kept-answers.ts';
 import { recordPause, type NewPause } from '../store/entries/pauses.ts';
+import { putBalance } from '../store/entries/balances.ts';
 import { rememberCost } from './spending/unit-costs-sql.ts';
 import { addReplacements } from '../store/entries/replacements.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../store/sqlite/database.ts';
@@ -260,6 +261,7 @@ function settleEntry(
   });
   rememberUnits(outbox, row, before, units);
   learnFromRejection(database, row, settlement, nowMs);
+  rememberBalance(database, row, answer, nowMs);
   addReplacements(outbox, row, settlement, nowMs);
   // A poll that finds nothing new is not reported.
   if (reported.has(state) && (row.state !== state || answer !== null))
@@ -282,4 +284,17 @@ function learnFromRejection(
   )
     return;
   learnLimit(database).run({ variant, limit: quantity - 1, nowMs });
+}
+
+/** Of first calls: others may be answered by a copy. What was charged meanwhile may not be in it. */
+function rememberBalance(
+  database: Sqlite,
+  { first_sent_steady: sent, due_steady: steadyMs, state, ...row }: EntryRow,
+  answer: Settlement['answer'],
+  nowMs: number,
+): void {
+  const millionths = Math.round((Number(answer?.balanceLeft) + Number(answer?.cost ?? 0)) * 1e6);
+  const currency = answer?.currency ?? row.currency;
+  if (state === 'sending' && sent === null && currency !== null && millionths < 9e15)
+    putBalance(database).run({ currency, millionths, nowMs, steadyMs, actor: 'answer' });
 }

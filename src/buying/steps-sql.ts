@@ -17,7 +17,7 @@ import { wasAccepted, type SpendingCall } from './proofs/call-paths-sql.ts';
 import { LookupProofs } from './proofs/lookup-proofs-sql.ts';
 import { openAttempt, type AttemptClaim, type OpenAttempt } from './queue/claim-sql.ts';
 import type { SpendLimit } from './spending/settings.ts';
-import { releaseWithinLimits } from './spending/spending-sql.ts';
+import { releaseWithinLimits, watchMoney } from './spending/spending-sql.ts';
 import { readWatched, rememberPrices, type PriceGuard } from './spending/unit-costs-sql.ts';
 import type { CatalogueFacts } from '../wholesale/catalogue/catalogue-item.ts';
 import { nextDeadline, Queue, selectOverdue } from './queue/queue-sql.ts';
@@ -132,6 +132,8 @@ export class BuyingSteps extends OutboxSteps {
   async rememberPrices(facts: CatalogueFacts, guard: PriceGuard): Promise<boolean> {
     return rememberPrices(this.database, facts, guard);
   }
+
+  readonly watchMoney = this.step(watchMoney);
 
   /** When the next entry is due, in steady time, or null when none is waiting for one. */
   async nextDueAt(step: AttemptClaim['step'], steadyMs: number): Promise<number | null> {

@@ -22,6 +22,7 @@ export const examples: Readonly<Record<string, string>> = {
   'queue status': '--explain',
   'queue pause': `variant:steam-usd-20 ${why}`,
   'queue resume': `account ${why}`,
+  'balance set': 'USD 1200.00',
   'results rewrite': `--order 1001 ${why}`,
   reconcile: 'shop1 --since 2026-11-01',
   'skus check': '--offline',

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { healthChecks } from '../../src/admin/health-checks.ts';
 import { healthRoutes } from '../../src/admin/health-server.ts';
 import type { Settlement } from '../../src/buying/decision/settlement.ts';
+import { spendSection } from '../../src/buying/spending/settings.ts';
 import type { EntryAction } from '../../src/core/operator/operator-decision.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { AttentionKind } from '../../src/store/read/attention.ts';
@@ -434,6 +435,21 @@ const ways: readonly Way[] = [
     refusal: 'wholesale.wire.lookup',
   },
   {
+    name: 'a balance that is running low',
+    fail: async (store) => {
+      const who = { actor: 'cli:ann', reason: 'the supplier shows it' };
+      const balance = { currency: 'USD', millionths: 90_000_000 };
+      await store.operator.setBalance({ ...who, ...balance, nowMs: agoMs(anHour) });
+      const spending = spendSection.parse({ balance_alerts: ['100.00 USD'] });
+      await stepsOf(store).watchMoney(spending, agoMs(anHour));
+    },
+    kind: 'money',
+    code: 'nearly_spent',
+    message: 'about 90 USD are left',
+    result: null,
+    refusal: '`balance set`',
+  },
+  {
     name: 'an older copy of the database',
     fail: (store) =>
       store.operator.beginAfterLoss({
@@ -623,6 +639,7 @@ describe('each way in which an order can fail', () => {
       invalid_file: true,
       delivery: true,
       lookup: true,
+      money: true,
       older_copy: true,
       key_used_elsewhere: true,
       pause: true,

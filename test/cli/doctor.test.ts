@@ -185,7 +185,7 @@ describe('order-sync doctor', () => {
       next: expect.stringMatching(/`wire test --last submit`.*`queue resume family:gift_card`\.$/),
     });
     expect(of('balance:USD').next).toContain(
-      'Add balance at the supplier, then `queue resume balance:USD`.',
+      'Top up at the supplier, enter the new balance with `balance set` if the worker knew one, then `queue resume balance:USD`.',
     );
     // The lookup and the catalogue of the check of the key.
     expect(api.calls.length - before).toBe(2);

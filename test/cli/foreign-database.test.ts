@@ -68,6 +68,7 @@ const needed: Readonly<Record<string, readonly string[]>> = {
       ['os-reference', ...why],
     ]),
   ),
+  'balance set': ['USD', '1200.00'],
   'queue pause': ['account', ...why],
   'queue resume': ['account', ...why],
   'results rewrite': ['--all', '--yes', ...why],

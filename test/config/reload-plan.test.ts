@@ -55,6 +55,7 @@ const others: Record<string, string> = {
   prefix: 'other',
   currency: 'EUR',
   amount: '4000.00 USD',
+  balance_alerts: '[48 h]',
   fallback_currency: 'GBP',
   not_after: '2030-01-01T00:00:00Z',
   paid_statuses: '[completed]',

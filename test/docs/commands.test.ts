@@ -198,7 +198,7 @@ const rules: readonly {
     check: ({ text }) => succeeds(text.replace('/run/secrets/', 'data/')),
   },
   {
-    matches: /^order-sync db (check|backup)$/,
+    matches: /^order-sync (db (check|backup)|balance set .*)$/,
     check: ({ text }) => succeeds(`${text} --config config/sandbox.yaml`),
   },
   { matches: /^(npx order-sync|cp|sqlite3|openssl|mkdir) /, check: ({ text }) => succeeds(text) },

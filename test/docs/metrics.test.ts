@@ -17,6 +17,8 @@ it('the page of metrics has every metric of the worker, and no other', async () 
   // Amounts have a currency once there are some.
   await outbox.accept([line()]);
   await stepsOf(outbox.store).closeAttempt(close(await outbox.opened(), fulfilled));
+  const balance = { currency: 'USD', millionths: 9, actor: 'ann', reason: 'it is', nowMs: 1 };
+  await outbox.store.operator.setBalance(balance);
   const text = await metrics.text();
   const types = new Map(
     [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name, type]) => [name, type]),

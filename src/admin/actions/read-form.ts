@@ -6,6 +6,7 @@ import {
   operatorCommandSchema,
   topupsOf,
 } from '../../core/operator/operator-command.ts';
+import { readAmount } from '../../core/operator/balance.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { AttentionFilter } from '../../store/read/attention.ts';
@@ -57,6 +58,7 @@ const contents = new Map<string, (fields: FormFields) => object>([
   ['acknowledge', (fields) => ({ which: { ids: [fields.get('id')] } })],
   ['pause', scoped],
   ['resume', scoped],
+  ['set_balance', (fields) => readAmount(`${fields.get('amount')} ${fields.get('currency')}`)],
   ['read_catalogue', (fields) => topupsOf(fields.get('iccid') ?? '')],
   [
     'rewrite_results',

@@ -105,16 +105,27 @@ const families: readonly Family[] = [
     metrics: {
       spent_today: ['What the API charged since 00:00 UTC.', 'currency'],
       refunded_today: ['The cost of orders that were refunded since 00:00 UTC.', 'currency'],
+      balance_left: ['What is left of a known balance.', 'currency'],
+      balance_hours_left: ["How long it lasts at today's pace; NaN: not known.", 'currency'],
     },
     read: ({ store: { read }, clock }) => {
       const fromMs = clock.wallMs();
-      return read.spending({ fromMs, untilMs: fromMs + 1 }).flatMap(({ currency, ...amounts }) => {
-        const labels = { currency: /^[A-Z]{3}$/.test(currency) ? currency : other };
-        return [
-          ['spent_today', Number(amounts.spent), labels],
-          ['refunded_today', Number(amounts.refunded), labels],
-        ] satisfies Sample[];
-      });
+      const balances = read
+        .balances()
+        .flatMap(({ currency, left, hoursLeft }): readonly Sample[] => [
+          ['balance_left', Number(left), { currency }],
+          ['balance_hours_left', hoursLeft ?? Number.NaN, { currency }],
+        ]);
+      const spent = read.spending({ fromMs, untilMs: fromMs + 1 });
+      return spent
+        .flatMap(({ currency, ...amounts }): readonly Sample[] => {
+          const labels = { currency: /^[A-Z]{3}$/.test(currency) ? currency : other };
+          return [
+            ['spent_today', Number(amounts.spent), labels],
+            ['refunded_today', Number(amounts.refunded), labels],
+          ] satisfies Sample[];
+        })
+        .concat(balances);
     },
   },
   {

@@ -215,6 +215,13 @@ function pauseAction(scopes: readonly string[]): OfferedAction {
   };
 }
 
+const balanceAction: OfferedAction = {
+  title: 'Set a balance',
+  what: 'Enter what the supplier shows now.',
+  fields: { action: 'set_balance' },
+  inputs: html`${textInput('currency', 'Currency', '')}${textInput('amount', 'Amount', '')}`,
+};
+
 const resumeAction = (scope: string): OfferedAction => {
   const isSink = scope.startsWith('sink:');
   return {
@@ -282,6 +289,7 @@ export const actionForms = {
   orderList: (filter: URLSearchParams, context: FormContext) =>
     forms(orderListActions(filter), context),
   pause: (scope: string, context: FormContext) => forms([resumeAction(scope)], context),
+  balance: (context: FormContext) => forms([balanceAction], context),
   reload: (places: Html, context: FormContext) => {
     const what = html`${places}<br>Write the new key there first. The worker then reads its configuration and all files of secrets again; with a mistake in them, nothing changes.`;
     return forms([preview('Reload the configuration', what, { action: 'reload' })], context);

@@ -176,6 +176,7 @@ const happened = ({ code, message }: Attention): Html => longText(sentence(messa
  */
 const onPages: Readonly<Partial<Record<AttentionAction, string>>> = {
   ack: '"Acknowledge"',
+  balance: '"Set a balance" on the overview',
   cancel: '"Cancel"',
   enter_units: '"Enter the missing units"',
   release: '"Release"',

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { sentence } from '../../core/message-text.ts';
+import { balanceText } from '../../core/operator/balance.ts';
 import { affectedText } from '../../core/operator/affected.ts';
 import type { QueueExplanation } from '../../core/operator/queue-explanation.ts';
 import type { AttentionGroup } from '../../store/read/attention.ts';
@@ -47,6 +48,7 @@ export function overviewPage(
   const causes = groups.filter(({ kind }) => kind !== 'pause');
   const more = causes.length - shownCauses;
   const isEmpty = read.sources().length === 0 && groups.length === 0;
+  const balances = read.balances().map((balance) => balanceText(balance));
   const sending = html`${queueFacts(queue, nowMs)}
 ${keyPlaces(sources, context)}`;
   const paused = html`${pausedScopes(sources, context)}
@@ -64,6 +66,7 @@ ${more > 0 ? html`<p><a href="/attention">${counted(more, 'more cause')}</a></p>
   )}</div>
 <div>${card('pauses', 'Paused', paused)}
 ${pausedSinks(sources, context)}
+${card('balance', 'Balance', html`<p>${balances.join('; ') || 'Not known.'}</p>${actionForms.balance(context)}`)}
 ${foldedSection('queue', 'Sending', sending)}</div></div>`;
 }
 

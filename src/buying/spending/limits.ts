@@ -96,7 +96,7 @@ export class Room {
       return { limit: `max_cost of ${product}`, why };
     }
     for (const limit of this.#of(order)) {
-      const { millionths, unpriced } = this.#sumOf(limit, order);
+      const { millionths, unpriced } = this.#sumOf(limit, order.customer);
       const limitName = nameOf(limit);
       if (order.expected === null) {
         if (unpriced < mostUnpriced && millionths < limit.amount.millionths) continue;
@@ -114,10 +114,15 @@ export class Room {
   /** Counts an order that is released, before it is claimed. */
   add(order: Spending): void {
     for (const limit of this.#of(order)) {
-      const sum = this.#sumOf(limit, order);
+      const sum = this.#sumOf(limit, order.customer);
       if (order.expected === null) sum.unpriced += 1;
       else sum.millionths += order.expected;
     }
+  }
+
+  /** 0: one order after the other, nothing adds up. */
+  usedPercent(limit: SpendLimit): number {
+    return (100 * this.#sumOf(limit, null).millionths) / limit.amount.millionths;
   }
 
   #of({ source, customer, product, currency }: Spending): readonly SpendLimit[] {
@@ -130,10 +135,9 @@ export class Room {
     );
   }
 
-  #sumOf(limit: SpendLimit, { customer }: Spending): { millionths: number; unpriced: number } {
-    // One order after the other: nothing adds up.
+  #sumOf(limit: SpendLimit, customer: Customer | null): { millionths: number; unpriced: number } {
     if (limit.per === 'order') return { millionths: 0, unpriced: 0 };
-    const mark = limit.customer === null ? null : customer[limit.customer];
+    const mark = limit.customer === null ? null : (customer?.[limit.customer] ?? null);
     const key = `${this.#limits.indexOf(limit)} ${mark}`;
     const known = this.#known.get(key) ?? { ...this.#spent(limit, mark) };
     this.#known.set(key, known);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readAmount } from '../../core/operator/balance.ts';
 import { sourceSchema } from '../../core/order/order-request.ts';
 import { count, listOf, live, orNull, section } from '../../core/settings/schema-values.ts';
 
@@ -8,10 +9,11 @@ const amountText = z
     /^\d{1,9}(\.\d{1,6})? [A-Z]{3}$/,
     'must be an amount and its currency, for example "5000.00 USD"',
   )
-  .transform((text) => {
-    const [amount = '', currency = ''] = text.split(' ');
-    return { millionths: Math.round(Number(amount) * 1e6), currency, text };
-  });
+  .transform((text) => ({ ...readAmount(text), text }));
+
+const balanceAlert = z
+  .string()
+  .regex(/^(\d{1,9}(\.\d{1,6})? [A-Z]{3}|\d{1,4} h)$/, 'must be as "100.00 USD" or "24 h"');
 
 const limits = listOf(
   100,
@@ -25,6 +27,9 @@ const limits = listOf(
     customer: orNull(z.enum(['email', 'phone'])).describe(
       'Orders of each customer count for themselves, by e-mail address or phone, over all shops. Unset: of all.',
     ),
+    alert_at: count(1, 100)
+      .default(80)
+      .describe('In percent: where an `hour` or a `day` needs attention.'),
     product: orNull(z.string().min(1).max(128)).describe(
       'Only orders of this variant or plan count. Unset: of all.',
     ),
@@ -40,6 +45,11 @@ export const spendSection = section(
       .describe(
         'By how much the price of a product may rise from one order to the next. Above it, the product is paused until an operator resumes it.',
       ),
+    balance_alerts: z
+      .array(balanceAlert)
+      .max(20)
+      .default(['24 h'])
+      .describe('A known balance needs attention when less is left: "100.00 USD", or "24 h".'),
   },
 ).meta(live);
 

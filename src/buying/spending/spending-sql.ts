@@ -4,9 +4,13 @@ import { releaseEntry } from '../../store/entries/entry-changes.ts';
 import { inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import type { Outbox } from '../../store/sqlite/outbox.ts';
 import type { EntryRow } from '../../store/sqlite/rows.ts';
-import { countedSince, Room, type Spending, type Spent } from './limits.ts';
-import type { SpendLimit } from './settings.ts';
+import { countedSince, nameOf, Room, type Spending, type Spent } from './limits.ts';
+import type { SpendLimit, SpendSettings } from './settings.ts';
 import { expectedUnitCost, maxCostOf } from './unit-costs-sql.ts';
+import { isoTime } from '../../core/clock.ts';
+import { balanceText } from '../../core/operator/balance.ts';
+import { readBalances } from '../../store/entries/balances.ts';
+import { deleteMeta, writeMeta } from '../../store/sqlite/meta.ts';
 
 /*
  * Two sums count against the limits on spending: the reservations of entries that are or may be
@@ -105,4 +109,56 @@ export function releaseWithinLimits(
       for (const row of released) releaseEntry(outbox, row, nowMs);
     });
   return released.length;
+}
+
+const selectNoted = statementOf<[], [string, string]>(
+  "SELECT name, value FROM meta WHERE name GLOB 'money:*'",
+);
+
+// Once a day: no sum reads the charges of years.
+const takeChargesOff = statementOf<{ until: number }, never>(
+  `UPDATE balances AS b SET at_steady = :until, millionths = millionths -
+     (SELECT total(millionths) FROM charges WHERE at_steady > b.at_steady AND at_steady <= :until AND currency = b.currency)
+   WHERE at_steady < :until - 864e5`,
+);
+
+/** Notes which balances and limits are nearly used up, and writes only what changed. */
+export function watchMoney(
+  { database, clock }: Outbox,
+  { limits, balanceAlerts }: SpendSettings,
+  nowMs: number,
+): void {
+  const steadyMs = clock.steadyMs();
+  takeChargesOff(database).run({ until: steadyMs - 36e5 });
+  const before = new Map(selectNoted(database).raw().all());
+  const note = (of: string, used: number, message: string): void => {
+    const name = `money:${of}`;
+    const known = before.get(name);
+    // It does not come and go with each order.
+    if (!(used >= (known ? 0.8 : 1))) return;
+    const { at } = known ? JSON.parse(known) : { at: isoTime(nowMs) };
+    const value = JSON.stringify({ at, message });
+    if (value !== known) writeMeta(database, name, value);
+    before.delete(name);
+  };
+  for (const balance of readBalances(database, steadyMs)) {
+    const { currency, left, hoursLeft } = balance;
+    const known = new Map([
+      ['h', hoursLeft],
+      [currency, Math.max(0, Number(left))],
+    ]);
+    const used = balanceAlerts.map((alert) => {
+      const [amount, unit = ''] = alert.split(' ');
+      return Number(amount) / (known.get(unit) ?? Infinity);
+    });
+    note(`balance:${currency}`, Math.max(...used), balanceText(balance, true));
+  }
+  const room = roomNow(database, limits, steadyMs);
+  // Each customer has a sum of their own.
+  for (const limit of limits.filter(({ customer }) => customer === null)) {
+    const percent = room.usedPercent(limit);
+    const message = `about ${Math.floor(percent / 5) * 5} % of it are spent or reserved`;
+    note(nameOf(limit), percent / limit.alertAt, message);
+  }
+  for (const name of before.keys()) deleteMeta(database, name);
 }

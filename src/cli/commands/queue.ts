@@ -3,6 +3,7 @@ import { counted } from '../../core/counts.ts';
 import { sentence } from '../../core/message-text.ts';
 import { isoTime, shortDuration, shortTime } from '../../core/clock.ts';
 import { affectedText } from '../../core/operator/affected.ts';
+import { balanceText, readAmount, type Balance } from '../../core/operator/balance.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type {
   EntryExplanation,
@@ -15,6 +16,7 @@ import type { PausedSink } from '../../store/read/delivery-list.ts';
 import {
   addAnswerOptions,
   addReason,
+  type BulkForm,
   configFrom,
   type ConfigOptions,
   configWithoutSecrets,
@@ -71,12 +73,14 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   const attentionCounts = reader.attentionCounts();
   const nowMs = context.clock.wallMs();
   const spentToday = reader.spending({ fromMs: nowMs, untilMs: nowMs + 1 });
+  const balances = reader.balances();
   const report = {
     entries: counts,
     open,
     oldest_open_at: oldestOpenAtMs === null ? null : isoTime(oldestOpenAtMs),
     results_due: dueDeliveries,
     spent_today: spentToday,
+    balances: balances.map(jsonFields),
     pauses,
     paused_sinks: sinks.map(({ sinceMs, probeAtMs, ...sink }) =>
       jsonFields({ ...sink, since: isoTime(sinceMs), nextProbeAt: isoTime(probeAtMs) }),
@@ -95,7 +99,7 @@ function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliC
   const columns = columnsOf(context);
   const sections = [
     `${open} open${age}; ${counted(dueDeliveries, 'result')} to be written\n`,
-    spentToday.map(spentText).join(''),
+    [...spentToday.map(spentText), ...balances.map(balanceLine)].join(''),
     attentionTotal(attentionCounts),
     renderTable(['STATE', 'ENTRIES'], states, columns),
     renderTable(
@@ -117,6 +121,29 @@ const spentText = ({
   refunded,
 }: ReturnType<OutboxReader['spending']>[number]): string =>
   `spent today (UTC): ${spent} ${currency}, refunded ${refunded}, orders charged: ${orders}${uncounted > 0 ? `; not counted, of unknown cost: ${uncounted}` : ''}\n`;
+
+const balanceLine = (balance: Balance): string => `balance: ${balanceText(balance)}\n`;
+
+export function addBalance(program: Command, context: CliContext): void {
+  const set = program
+    .command('balance')
+    .command('set')
+    .description('enter a balance as the supplier shows it')
+    .argument('<currency>', 'for example USD')
+    .argument('<amount>', 'for example 1200.00')
+    .option('--reason <text>', 'why, for the audit log', 'the supplier shows it')
+    .option('--dry-run', 'only show what is known now');
+  addAnswerOptions(set).action(async (currency: string, amount: string, options: BulkForm) => {
+    const { reason = '', dryRun } = options;
+    const given = readAmount(`${amount} ${currency}`);
+    const command = { action: 'set_balance', ...given, actor: cliActor(), reason } as const;
+    if (dryRun !== true)
+      await sendCommand((await configFrom(options)).config, command, 'scope', context);
+    const balances = await withReader(options, (reader) => reader.balances());
+    const text = balances.map(balanceLine).join('') || 'no balance is known\n';
+    writeAnswer(context, options, { balances: balances.map(jsonFields) }, text);
+  });
+}
 
 function pauseRow(
   {

@@ -24,6 +24,8 @@ export interface OrderAnswer {
   readonly cost: string | null;
   /** A cost that was shown in another form than a plain amount; absent when there was none. */
   readonly uncountedCost?: string;
+  /** Of the charged balance; absent: it was not shown. */
+  readonly balanceLeft?: string;
   readonly currency: string | null;
   readonly units: readonly Unit[];
   /** Names of the fields of units that the connector did not read; absent when it read all. */

@@ -4,6 +4,7 @@ import { sentence } from '../message-text.ts';
 /** The actions of an operator on a row of the attention list, each with its command. */
 export const attentionActions = {
   ack: 'orders ack',
+  balance: 'balance set',
   cancel: 'orders cancel',
   give: 'orders resolve --give',
   enter_units: 'orders resolve --as fulfilled --units',
@@ -68,6 +69,12 @@ export const attentionReasons = {
   lookup_unproven: holding(
     'lines with an unknown outcome, and refused ones: they need review',
   )`correct the path in \`wholesale.wire.lookup\`, then \`reload\`; the row ends when a lookup finds the order`,
+  balance_low: holding(
+    'nothing yet; at 0, what is charged to it waits',
+  )`top up at the supplier, then enter the new balance with ${'balance'}`,
+  limit_near: holding(
+    'nothing yet; orders over the limit are held',
+  )`look whether the shop really sold so much; if so, raise the limit under \`spend.limits\``,
   paused_by_person: itsScope`resume it with ${'resume'}`,
   connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`check-config --reload\`; if it is right, ${'resume'}`,
   api_unreachable: itsScope`wait if the supplier is down: the worker tries again; else repair the connection`,
@@ -75,7 +82,7 @@ export const attentionReasons = {
   key_denied: itsScope`replace the key and \`check-config --reload\`, or ask the supplier; then ${'resume'}`,
   account_denied: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
   price_rose: itsScope`compare the new price with what the shop sells the product for; ${'resume'} accepts it, ${'cancel'} ends orders that are not worth it`,
-  balance_too_low: itsScope`add balance at the supplier, then ${'resume'}`,
+  balance_too_low: itsScope`top up at the supplier, enter the new balance with ${'balance'} if the worker knew one, then ${'resume'}`,
   key_of_other_account: itsScope`configure a key of the account that bought the orders; if this account is right from now on, ${'resume'}`,
   product_refused: itsScope`ask the supplier why: the worker tries one order at a time. Once it can be bought, ${'resume'}, and order the refused lines again with ${'reorder'}. If the SKU map was wrong, end the lines that wait with ${'cancel'}, and order all again with ${'remap'}`,
   paused: itsScope`read the answers in ${'show'}, ask the supplier or correct \`wholesale.wire\`, then ${'resume'}`,

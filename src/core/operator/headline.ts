@@ -18,6 +18,8 @@ const headlines: Readonly<Record<AttentionReason, string>> = {
   account_denied: 'The supplier refuses this account',
   product_refused: 'The supplier refuses %',
   lookup_unproven: 'Lookups do not find what was bought',
+  balance_low: '% is running low',
+  limit_near: 'A limit on spending is nearly reached',
   price_rose: '% costs more than before',
   balance_too_low: '% is too low',
   key_of_other_account: '% is of another account',

@@ -160,6 +160,12 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
   }),
   z.strictObject({ action: z.enum(['pause', 'resume']), scope, ...who }),
   z.strictObject({
+    action: z.literal('set_balance'),
+    currency: text(3),
+    millionths: z.int(),
+    ...who,
+  }),
+  z.strictObject({
     action: z.literal('rewrite_results'),
     /** Results that fit everything that is given. */
     which: z.strictObject({

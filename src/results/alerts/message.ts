@@ -126,9 +126,9 @@ function conditionLines(context: AlertContext, open: Condition): readonly string
 }
 
 function causeText(cause: AttentionGroup): string {
-  const { count, code, subject, scope, id, orderId } = cause;
+  const { count, code, subject, scope, id, orderId, kind, message } = cause;
   const example = `${count === 1 ? ': ' : ': for example '}${orderId === null ? id : `order ${orderId}`}`;
   const times = count === 1 ? '' : `, ${count} times`;
   const held = scope === null ? '' : `, holds up ${cause.holdsUp}`;
-  return `${headlineOf(cause)}${subject === null ? example : ''}${times}${held} (${code})`;
+  return `${headlineOf(cause)}${subject === null ? example : ''}${times}${held} (${kind === 'money' ? message : code})`;
 }

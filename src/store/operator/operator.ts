@@ -23,6 +23,7 @@ import { readSomeAttention, type Attention, type AttentionFilter } from '../read
 import { actionSubjectOf, findActingRow } from '../read/order-detail.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { releaseHeldForOther } from '../entries/shop-holds.ts';
+import { putBalance } from '../entries/balances.ts';
 
 const tryNow = statementOf<[string], never>(
   'UPDATE sink_pauses SET probe_steady = 0 WHERE sink = ?',
@@ -89,6 +90,19 @@ export class Operator extends OutboxSteps {
           hint: 'paused sinks are in `order-sync queue status`',
         });
       recordAudit(database, { ...request, action: 'resume', subject: `sink:${sink}` });
+    },
+  );
+
+  /** As the supplier shows it now. */
+  readonly setBalance = this.#decision(
+    (
+      { database, clock },
+      request: AuditedRequest & { readonly currency: string; readonly millionths: number },
+    ): void => {
+      const { currency, millionths } = request;
+      putBalance(database).run({ ...request, steadyMs: clock.steadyMs() });
+      const [subject, detail] = [`balance:${currency}`, { millionths }];
+      recordAudit(database, { ...request, action: 'set_balance', subject, detail });
     },
   );
 

@@ -30,6 +30,7 @@ export const attentionKinds = [
   'invalid_file',
   'delivery',
   'lookup',
+  'money',
   'older_copy',
   'key_used_elsewhere',
   'pause',

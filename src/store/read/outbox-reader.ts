@@ -9,6 +9,7 @@ import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { isAnyLookupProven, readMeta } from '../sqlite/meta.ts';
 import { refuseOlder } from '../sqlite/schema.ts';
 import { mappedBefore, readSkuSightings } from '../storefronts/storefront-skus.ts';
+import { readBalances } from '../entries/balances.ts';
 import { readPauses } from '../entries/pauses.ts';
 import { readKeptAnswers, readLastAnswer } from '../entries/kept-answers.ts';
 import { readAffected } from './affected.ts';
@@ -72,6 +73,7 @@ const reads = {
   waiting: readWaiting,
   numbers: readNumbers,
   spending: readSpending,
+  balances: readBalances,
 
   skuSightings: readSkuSightings,
   mappedBefore,

@@ -145,6 +145,7 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
   const { units = [], unreadFields = [] } = delivered ?? {};
   const currency = first(wire.currency, currencyIn);
   const cost = first(wire.cost, (value) => costIn(value, currency, wire));
+  const balanceLeft = first(wire.balance_left, (value) => costIn(value, currency, wire));
   const uncountedCost = cost === null ? first(wire.cost, shownAmount) : null;
   return {
     orderNumber: first(wire.number, textIn),
@@ -153,6 +154,7 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
     statusClass: statusClassOf(status, wire),
     cost,
     ...(uncountedCost === null ? {} : { uncountedCost }),
+    ...(balanceLeft === null ? {} : { balanceLeft }),
     currency,
     units,
     ...(unreadFields.length > 0 ? { unreadFields } : {}),

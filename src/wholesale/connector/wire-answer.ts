@@ -110,6 +110,8 @@ export const answerWire = z
     currency: candidates(
       'currency balance currency_code total.currency cost.currency price.currency',
     ),
+    /** What is left of the charged balance. */
+    balance_left: candidates('').default([]),
     /**
      * How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is
      * written 1250; or by currency.

@@ -102,6 +102,22 @@ describe('a form of a page', () => {
     120_000,
   );
 
+  it('sets a balance from the overview, which then says what is left', async () => {
+    const box = await openOutbox();
+    const browser = await signedIn(box);
+    const form = await browser.formNamed('/', 'Set a balance');
+    expect((await browser.get('/')).text).toContain('Not known.');
+    const wrong = await browser.post({ ...form, currency: 'USD', amount: '1,200', reason });
+    expect([wrong.status, wrong.text]).toEqual([422, expect.stringContaining('1200.00 USD')]);
+    await browser.post({ ...form, currency: 'USD', amount: '1200', reason });
+    expect((await browser.get('/')).text).toContain('1200.00 USD are left');
+    expect(decisions(box, 'set_balance')).toMatchObject([
+      { actor: 'page:anna', subject: 'balance:USD', reason },
+    ]);
+    const viewer = await signedIn(box, viewerToken);
+    expect((await viewer.formsAt('/')).map(({ title }) => title)).not.toContain('Set a balance');
+  });
+
   it('is refused when it is stale, with the reason and what can be done instead', async () => {
     const box = await openOutbox();
     const browser = await signedIn(box);

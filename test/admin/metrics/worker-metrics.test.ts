@@ -95,6 +95,15 @@ describe('the metrics of a worker', () => {
     });
   });
 
+  it('say what is left of a balance that is known, and for how many hours', async () => {
+    const { metrics, outbox } = await measuredOutbox();
+    const who = { actor: 'cli:ann', reason: 'the supplier shows it', nowMs: 1 };
+    await outbox.store.operator.setBalance({ ...who, currency: 'USD', millionths: 12_500_000 });
+    const samples = samplesOf(await metrics.text());
+    expect(samples.get('order_sync_balance_left{currency="USD"}')).toBe(12.5);
+    expect(samples.get('order_sync_balance_hours_left{currency="USD"}')).toBeNaN();
+  });
+
   it('never have a label that somebody outside wrote', async () => {
     const { metrics } = await measuredOutbox();
     const ended = {

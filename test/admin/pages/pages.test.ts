@@ -94,7 +94,7 @@ describe('the pages', () => {
     expect(places.every((place) => place > 0)).toBe(true);
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(text).toMatch(
-      /The EUR balance is too low<[\s\S]*?balance:EUR<[\s\S]*?What to do:[\s\S]*?add balance at the supplier/i,
+      /The EUR balance is too low<[\s\S]*?balance:EUR<[\s\S]*?What to do:[\s\S]*?top up at the supplier/i,
     );
     expect(text).toMatch(/<th scope="row">11:00<\/th><td>19<\/td>/);
     expect(text).toContain('class="environment sandbox"');

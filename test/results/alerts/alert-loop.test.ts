@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { AlertLoop } from '../../../src/results/alerts/alert-loop.ts';
+import { spendSection } from '../../../src/buying/spending/settings.ts';
 import type { Told } from '../../../src/results/alerts/news.ts';
 import type { AlertSettings } from '../../../src/results/settings.ts';
 import { close, emptyBalance, line, Outbox } from '../../support/outbox.ts';
@@ -288,6 +289,20 @@ describe('alerts', () => {
       ),
       '   https://orders.example.com/attention?kind=rejected',
     ]);
+  });
+
+  it('say how much of a balance is left, and what to do', async () => {
+    const receiver = await receiving(takes);
+    const who = { actor: 'cli:ann', reason: 'the supplier shows it', nowMs: 1 };
+    await outbox.store.operator.setBalance({ ...who, currency: 'USD', millionths: 41_234_567 });
+    const spending = spendSection.parse({ balance_alerts: ['50.00 USD'] });
+    await stepsOf(outbox.store).watchMoney(spending, 1);
+    start(receiver, { format: 'slack' });
+    await receiver.arrived(1);
+    const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
+    expect(text).toContain('The USD balance is running low');
+    expect(text).toContain('(about 41 USD are left)');
+    expect(text).toContain('then enter the new balance with `balance set`');
   });
 
   it('have a text for Slack that nobody outside can make a mention of', async () => {

@@ -304,6 +304,7 @@ describe('counting the attention list', () => {
       'a USING INDEX sqlite_autoindex_attempts_1 (entry_id=?)',
       'a USING INDEX audit_by_subject (subject=?)',
       'm USING PRIMARY KEY (name>? AND name<?)',
+      'm USING PRIMARY KEY (name>? AND name<?)',
       'b USING COVERING INDEX entries_bought',
       'd USING INDEX deliveries_due (sink=? AND due_steady<?)',
       'o USING COVERING INDEX storefront_orders_awaiting',

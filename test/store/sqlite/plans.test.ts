@@ -35,7 +35,7 @@ async function statementsOf(work: () => Promise<unknown>): Promise<readonly stri
 const large = /^SCAN (?:entries|attempts|lines|requests|deliveries|audit|e|a|l|r|d)\b/;
 /** Indexes of the few rows that are open, due, or looked at by an operator. */
 const ofFewRows =
-  /INDEX (?:entries_(?:waiting|waiting_age|unknown|placed|sending|attention|to_deliver|shown_twice|uncounted)|attempts_open|deliveries_due)\b/;
+  /INDEX (?:entries_(?:waiting|waiting_age|unknown|placed|sending|attention|to_deliver|shown_twice|uncounted|reserved)|attempts_open|deliveries_due)\b/;
 
 /** Statements that may read a whole table, because none is part of a step that a worker repeats. */
 const rareOnes = [

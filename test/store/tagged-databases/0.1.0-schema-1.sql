@@ -272,6 +272,13 @@ CREATE TABLE charges (
   at_steady   REAL NOT NULL,
   PRIMARY KEY (entry_id, number)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE balances (
+  currency   TEXT PRIMARY KEY,
+  millionths INTEGER NOT NULL,
+  at_ms      INTEGER NOT NULL,
+  at_steady  REAL NOT NULL,
+  set_by     TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE unit_marks (
   mark     TEXT NOT NULL CHECK (length(mark) = 22),
   entry_id INTEGER NOT NULL REFERENCES entries (id),
@@ -433,13 +440,13 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '16ee0394f7ea9d47b7129de3c96d9977');
+INSERT INTO meta VALUES ('database_id', '500b394d966e606d540a6c4496a66bb8');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'fc8b4c5b8f7c56c3efef7c970bcabb40b1da4b427b51f46190c7e58ecb025364');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'e556c1c69450624132fc32ecf4a77c8b3a57a517b8eea97fd53a40d0fcef1d78');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
-INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', 'eabc8673a411442d44a5f3e834f37d2dc082820dbe028178c337fb435c2ed207');
+INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '2dcd043340557e953b23e5087f10a9e27b5d06ab9c4a468787203affc3849cb3');
 INSERT INTO meta VALUES ('schema:views/pieces_in_question.sql', 'd4aa8e487f9abbde5af2932d661c5bef90f4995975a3cc8a387b98d0d88a073e');
 INSERT INTO meta VALUES ('schema:views/storefront_related.sql', '6f98f71dfd0be97dad83a4088835b54743501b109f07e05bb630816f12e8a329');
 INSERT INTO meta VALUES ('upstream', 'sandbox');
@@ -607,7 +614,7 @@ CREATE INDEX entries_uncounted ON entries (id) WHERE uncounted_cost IS NOT NULL 
 CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE INDEX entries_reserved ON entries (currency) WHERE reserved IS NOT NULL;
 CREATE INDEX entries_over_limit ON entries (held_by, due_steady, id) WHERE held_by = 'limit';
-CREATE INDEX charges_by_time ON charges (at_steady);
+CREATE INDEX charges_by_time ON charges (at_steady, currency, millionths);
 CREATE TRIGGER entries_charge AFTER UPDATE OF cost, state ON entries
 WHEN NEW.operation <> 'esim_cancel'
   AND (NEW.cost IS NOT OLD.cost OR (NEW.cost IS NULL AND NEW.reserved > 0 AND NEW.state = 'fulfilled'))
@@ -804,6 +811,10 @@ UNION ALL
 SELECT 'lookup', 'lookup_unproven' AS reason, m.name, NULL, NULL, NULL, NULL, 'unproven', 'lookup_unproven', NULL,
        m.value ->> '$.at', NULL, m.value, 0
 FROM meta m WHERE m.name GLOB 'lookup_missed:*'
+UNION ALL
+SELECT 'money', CASE WHEN m.name GLOB 'money:balance:*' THEN 'balance_low' ELSE 'limit_near' END AS reason, m.name, NULL, NULL, NULL, NULL,
+       'nearly_spent', 'nearly_spent', m.value ->> '$.message', m.value ->> '$.at', substr(m.name, 7), NULL, 0
+FROM meta m WHERE m.name GLOB 'money:*'
 UNION ALL
 -- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever
 -- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of an operator after a minute.

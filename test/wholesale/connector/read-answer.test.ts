@@ -102,6 +102,14 @@ describe('an order is found', () => {
       ),
     ).toEqual(['19.99', '0.05', '0.00', '1.005']);
   });
+
+  it('with what is left of the balance where the mapping names it', () => {
+    const text = '{"order":{"number":"W-1"},"account":{"usd":123450}}';
+    expect(read(text).balanceLeft).toBeUndefined();
+    const answer = { balance_left: ['account.usd'], money_minor_digits: 2 };
+    const wire = wireSchema.parse({ answer });
+    expect(read(text, 'gift_card', wire).balanceLeft).toBe('1234.50');
+  });
 });
 
 describe('the status word', () => {

@@ -382,7 +382,16 @@ CREATE TABLE charges (
   at_steady   REAL NOT NULL,
   PRIMARY KEY (entry_id, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX charges_by_time ON charges (at_steady);
+CREATE INDEX charges_by_time ON charges (at_steady, currency, millionths);
+
+-- What a balance was at a time, in millionths, as an operator or an answer (`set_by`) said.
+CREATE TABLE balances (
+  currency   TEXT PRIMARY KEY,
+  millionths INTEGER NOT NULL,
+  at_ms      INTEGER NOT NULL,
+  at_steady  REAL NOT NULL,
+  set_by     TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER entries_charge AFTER UPDATE OF cost, state ON entries
 WHEN NEW.operation <> 'esim_cancel'

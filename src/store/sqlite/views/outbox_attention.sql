@@ -54,6 +54,10 @@ SELECT 'lookup', 'lookup_unproven' AS reason, m.name, NULL, NULL, NULL, NULL, 'u
        m.value ->> '$.at', NULL, m.value, 0
 FROM meta m WHERE m.name GLOB 'lookup_missed:*'
 UNION ALL
+SELECT 'money', CASE WHEN m.name GLOB 'money:balance:*' THEN 'balance_low' ELSE 'limit_near' END AS reason, m.name, NULL, NULL, NULL, NULL,
+       'nearly_spent', 'nearly_spent', m.value ->> '$.message', m.value ->> '$.at', substr(m.name, 7), NULL, 0
+FROM meta m WHERE m.name GLOB 'money:*'
+UNION ALL
 -- A pause that may be a short outage is shown 95 s after it began, when the probes have had time to end it; where nothing was ever
 -- bought, nothing was interrupted, so it is shown at once. Other pauses are shown at once, and those of an operator after a minute.
 -- The pause of a product is shown only while it holds something up: a product that nobody orders any more waits for its trial for

@@ -161,7 +161,7 @@ describe('an entry that an operator resolves', () => {
     const before = everything(box);
     await expect(act(box, none)).rejects.toMatchObject({
       message: expect.stringContaining('answers showed all the units'),
-      hint: expect.stringContaining('if nothing was delivered, say so with --note'),
+      hint: expect.stringContaining('if the supplier delivered nothing, say so with --note'),
     });
     expect(everything(box)).toEqual(before);
     await act(box, { ...none, note: 'Nothing was delivered.' });

@@ -100,7 +100,7 @@ const updateSettled = updateOf(
      sent_since_lookup = CASE WHEN :isSent = 1 THEN 1 WHEN :isProvenAbsent = 1 THEN 0 ELSE sent_since_lookup END,
      review_reason = :reviewReason,
      order_number = :orderNumber, in_question = CASE WHEN :isAnswered = 1 THEN :inQuestion ELSE in_question END, status = coalesce(:status, status),
-     cost = coalesce(:cost, cost), uncounted_cost = CASE WHEN coalesce(:cost, cost) IS NULL THEN coalesce(:uncountedCost, uncounted_cost) END, charged_currency = coalesce(:chargedCurrency, charged_currency),
+     cost = coalesce(:cost, cost), uncounted_cost = CASE WHEN coalesce(:cost, cost) IS NULL THEN coalesce(:uncountedCost, uncounted_cost) END, charged_currency = coalesce(:chargedCurrency, charged_currency), refund = coalesce(:refund, refund),
      ${setUnits}, updated_at_ms = :nowMs,
      settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
    WHERE id = :id AND state = :from`,
@@ -254,6 +254,7 @@ function settleEntry(
     // A cancel spends nothing.
     uncountedCost: row.operation === 'esim_cancel' ? null : (answer?.uncountedCost ?? null),
     chargedCurrency: answer?.currency ?? null,
+    refund: answer?.refund ?? null,
     ...sealed.toStore(row.reference, units),
     keepsUnits: isReplaced ? 0 : 1,
     nowMs,

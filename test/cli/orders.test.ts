@@ -701,6 +701,7 @@ describe('order-sync queue status', () => {
             "day": "2026-11-21",
             "orders": 1,
             "refunded": "0.00",
+            "refunds_unknown": 0,
             "spent": "19.00",
             "uncounted": 0,
           },

@@ -104,7 +104,7 @@ const families: readonly Family[] = [
     name: 'spending',
     metrics: {
       spent_today: ['What the API charged since 00:00 UTC.', 'currency'],
-      refunded_today: ['The cost of orders that were refunded since 00:00 UTC.', 'currency'],
+      refunded_today: ['What came back since 00:00 UTC, as far as answers show it.', 'currency'],
       balance_left: ['What is left of a known balance.', 'currency'],
       balance_hours_left: ["How long it lasts at today's pace; NaN: not known.", 'currency'],
     },

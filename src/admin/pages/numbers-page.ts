@@ -1,6 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { html } from 'hono/html';
 import { isoTime } from '../../core/clock.ts';
+import { counted } from '../../core/counts.ts';
 import type { Numbers } from '../../store/read/numbers.ts';
 import { chart, round } from '../html/chart.ts';
 import type { Html } from '../html/document.ts';
@@ -34,8 +35,8 @@ function numbersAt({ read, clock }: PageSources, url: URL) {
 
 const dayText = (ms: number): string => isoTime(ms).slice(0, 10);
 const seconds = (ms: number | null): number | null => ms && round(ms / 1000);
-const amounts = ({ spent }: Numbers): string | null =>
-  spent.map(({ amount, currency }) => money(amount, currency)).join(', ') || null;
+const amounts = (sums: Numbers['spent']): string | null =>
+  sums.map(({ amount, currency }) => money(amount, currency)).join(', ') || null;
 
 /** The numbers besides money, each with its title, its unit and where it stands. */
 const counts: readonly (readonly [string, string, (of: Numbers) => number | null])[] = [
@@ -45,9 +46,28 @@ const counts: readonly (readonly [string, string, (of: Numbers) => number | null
   ['Median time to the code', 'seconds', ({ medianMs }) => seconds(medianMs)],
 ];
 const names = ['Spent', ...counts.map(([title]) => title)];
-const valuesOf = (of: Numbers) => [amounts(of), ...counts.map(([, , value]) => value(of))];
+const valuesOf = (of: Numbers) => [amounts(of.spent), ...counts.map(([, , value]) => value(of))];
 
-const none: Numbers = { orders: 0, bought: 0, refused: 0, spent: [], medianMs: null };
+const none: Numbers = {
+  orders: 0,
+  bought: 0,
+  refused: 0,
+  spent: [],
+  uncounted: 0,
+  refunded: [],
+  refundsUnknown: 0,
+  medianMs: null,
+};
+
+/** What the sums leave out; empty where that is nothing. */
+const leftOut = ({ uncounted, refunded, refundsUnknown }: Numbers): string =>
+  [
+    refunded.length === 0 ? [] : `refunds of ${amounts(refunded)}`,
+    uncounted === 0 ? [] : `${counted(uncounted, 'line')} of unknown cost`,
+    refundsUnknown === 0 ? [] : `${counted(refundsUnknown, 'refund')} of an unknown amount`,
+  ]
+    .flat()
+    .join(', ');
 
 /** What was spent, ordered and refused, and how long it took: by day, shop and product. */
 export function numbersPage(sources: PageSources, url: URL): Html {
@@ -71,7 +91,7 @@ ${total.spent.map(({ currency }) => drawn('Spent', `${currency} a day`, ({ spent
 ${counts.map((count) => drawn(...count))}</section>
 ${sums('By shop', 'source')}
 ${sums('By product', 'product')}
-<p class="faint">A line counts on the day (UTC) on which its order came in. Refunds are not taken off.</p>`;
+<p class="faint">A line counts on the day (UTC) on which its order came in. Not in what was spent: ${leftOut(total) || 'nothing'}.</p>`;
   const ago = (count: number) => dayText(sources.clock.wallMs() - (count - 1) * dayMs);
   const links = {
     from: ['Since', ['', '7 days'], [ago(31), '31 days'], [ago(365), '365 days']],
@@ -86,12 +106,24 @@ export function numbersCsv(sources: PageSources, url: URL): string {
   const keys = ['day', 'source', 'product', 'currency'] as const;
   const rows = numbersAt(sources, url)
     .by(...keys)
-    .map(({ spent: [spent], medianMs, ...it }) => ({
+    .map(({ spent: [spent], refunded: [refunded], medianMs, ...it }) => ({
       ...it,
-      spent: spent?.amount ?? '0.00',
+      spent: spent?.amount ?? (it.uncounted > 0 ? null : '0.00'),
+      refunded: refunded?.amount ?? (it.refundsUnknown > 0 ? null : '0.00'),
+      refunds_unknown: it.refundsUnknown,
       median_s: seconds(medianMs),
     }));
-  const columns = [...keys, 'orders', 'bought', 'refused', 'spent', 'median_s'];
+  const columns = [
+    ...keys,
+    'orders',
+    'bought',
+    'refused',
+    'spent',
+    'uncounted',
+    'refunded',
+    'refunds_unknown',
+    'median_s',
+  ];
   // A name of a shop or a product must not become a formula of a spreadsheet.
   return stringify(rows, { header: true, columns, escape_formulas: true });
 }

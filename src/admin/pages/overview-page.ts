@@ -131,8 +131,8 @@ function todayCards({ read, clock }: PageSources): Html {
   const { open, oldestOpenAtMs, dueDeliveries } = read.backlog();
   const spent = read.spending({ fromMs: nowMs, untilMs: nowMs + 1 });
   const amounts = spent.map(
-    ({ currency, spent: amount, uncounted, refunded }) =>
-      html`<span class="number">${money(amount, '')}</span>${currency}${uncounted > 0 ? ` without ${counted(uncounted, 'order')}` : null}${Number(refunded) > 0 ? `, ${refunded} refunded` : null}<br>`,
+    ({ currency, spent: amount, uncounted, refunded, refunds_unknown: unknown }) =>
+      html`<span class="number">${money(amount, '')}</span>${currency}${uncounted > 0 ? ` without ${counted(uncounted, 'order')}` : null}${Number(refunded) > 0 ? `, ${refunded} refunded` : null}${unknown > 0 ? `, ${counted(unknown, 'refund')} of an unknown amount` : null}<br>`,
   );
   // The chart is that of the first balance; the others have theirs among the numbers.
   const { currency = '-' } = spent.at(-1) ?? {};

@@ -80,8 +80,9 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
   const { facts, policy, nowMs } = input;
   const { buffered } = facts;
   if (showsCancelled(answer, facts.iccid)) {
-    // The cost of the order is not the cost of the cancel.
-    return settleByAnswer(input, { ...answer, units: [], cost: null });
+    // What the order cost, and what came back of it, is not that of the cancel.
+    const { refund: _refund, ...order } = answer;
+    return settleByAnswer(input, { ...order, units: [], cost: null });
   }
   const isEsimUsed = usedStates.test(stateOf(answer, facts.iccid) ?? '');
   if (isConfirming(facts)) return believeRefusal({ ...input, facts: { ...facts, isEsimUsed } });

@@ -29,12 +29,12 @@ const sumSpent = statementOf<Asked, Spent>(
      WHERE e.reserved IS NOT NULL AND e.currency = :currency AND ${ofLimit}
      UNION ALL
      SELECT c.millionths, 0 FROM charges c INDEXED BY charges_by_time CROSS JOIN entries e ON e.id = c.entry_id
-     WHERE c.at_steady > :since AND c.currency = :currency AND ${ofLimit})`,
+     WHERE c.at_steady > :since AND c.kind <> 'refund' AND c.currency = :currency AND ${ofLimit})`,
 );
 const sumOfCustomer = (column: string) =>
   statementOf<Asked, Spent>(
     `SELECT coalesce(sum(coalesce(c.millionths, e.reserved)), 0) AS millionths, coalesce(sum(c.entry_id IS NULL AND e.reserved = 0), 0) AS unpriced
-     FROM lines l JOIN entries e ON e.line_id = l.id LEFT JOIN charges c ON c.entry_id = e.id
+     FROM lines l JOIN entries e ON e.line_id = l.id LEFT JOIN charges c ON c.entry_id = e.id AND c.kind <> 'refund'
      WHERE l.${column} = :customer AND ${ofLimit} AND iif(c.entry_id IS NULL, e.reserved IS NOT NULL AND e.currency = :currency, c.at_steady > :since AND c.currency = :currency)`,
   );
 const sumsOfCustomer = { email: sumOfCustomer('email_mark'), phone: sumOfCustomer('phone_mark') };

@@ -119,8 +119,9 @@ const spentText = ({
   spent,
   uncounted,
   refunded,
+  refunds_unknown: unknown,
 }: ReturnType<OutboxReader['spending']>[number]): string =>
-  `spent today (UTC): ${spent} ${currency}, refunded ${refunded}, orders charged: ${orders}${uncounted > 0 ? `; not counted, of unknown cost: ${uncounted}` : ''}\n`;
+  `spent today (UTC): ${spent} ${currency}, refunded ${refunded}${unknown > 0 ? ` and ${counted(unknown, 'refund')} of an unknown amount` : ''}, orders charged: ${orders}${uncounted > 0 ? `; not counted, of unknown cost: ${uncounted}` : ''}\n`;
 
 const balanceLine = (balance: Balance): string => `balance: ${balanceText(balance)}\n`;
 

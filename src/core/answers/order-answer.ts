@@ -27,6 +27,8 @@ export interface OrderAnswer {
   /** Of the charged balance; absent: it was not shown. */
   readonly balanceLeft?: string;
   readonly currency: string | null;
+  /** What came back, by the answer to a cancel, as decimal text; absent when it does not say. */
+  readonly refund?: string;
   readonly units: readonly Unit[];
   /** Names of the fields of units that the connector did not read; absent when it read all. */
   readonly unreadFields?: readonly string[];

@@ -63,6 +63,8 @@ type SummaryRow = Omit<OrderSummary, 'states' | 'products' | 'charged' | 'custom
   Record<'states' | 'products' | 'charged' | 'sentAlong', string>;
 
 const ofOrder = 'FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id';
+const chargesOf = (order: string): string =>
+  `FROM lines l JOIN entries e ON e.line_id = l.id JOIN charges c ON c.entry_id = e.id AND c.kind = 'charge' WHERE l.request_id = ${order}`;
 const selectSummaries = statementOf<[string], SummaryRow>(
   `SELECT r.id, r.source, r.order_id AS orderId, ${isoOf('r.received_at_ms')} AS receivedAt, ${isoOf('r.updated_at_ms')} AS updatedAt,
      (SELECT count(*) FROM lines l WHERE l.request_id = r.id) AS lines,
@@ -70,8 +72,7 @@ const selectSummaries = statementOf<[string], SummaryRow>(
      (SELECT json_group_array(product) FROM
        (SELECT DISTINCT coalesce(e.variant, e.plan, e.operation) AS product ${ofOrder} ORDER BY 1 LIMIT 3)) AS products,
      (SELECT json_group_array(json_array(millionths, currency)) FROM
-       (SELECT sum(CAST(round(e.cost * 1e6) AS INTEGER)) AS millionths, coalesce(e.charged_currency, e.currency) AS currency
-        ${ofOrder} AND e.cost IS NOT NULL GROUP BY 2 ORDER BY 2)) AS charged,
+       (SELECT sum(c.millionths) AS millionths, c.currency ${chargesOf('r.id')} GROUP BY 2 ORDER BY 2)) AS charged,
      r.metadata || coalesce((SELECT l.extra FROM lines l WHERE l.request_id = r.id ORDER BY l.id LIMIT 1), '') AS sentAlong,
      (SELECT count(*) FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id) AS rejectedLines
    FROM json_each(?) f CROSS JOIN requests r ON r.id = f.value ORDER BY f.key`,
@@ -235,7 +236,7 @@ function idsOf(database: Sqlite, filter: DatedFilter): readonly number[] {
 
 const mostSorted = 5000;
 const sortByAmount = columnOf<[string], number>(
-  `SELECT f.value FROM json_each(?) f ORDER BY (SELECT sum(CAST(e.cost AS REAL)) ${ofOrder.replace('r.id', 'f.value')}) DESC, f.key`,
+  `SELECT f.value FROM json_each(?) f ORDER BY (SELECT sum(c.millionths) ${chargesOf('f.value')}) DESC, f.key`,
 );
 
 function sortedIds(database: Sqlite, filter: DatedFilter): readonly number[] {

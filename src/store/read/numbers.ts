@@ -15,52 +15,64 @@ interface NumbersFilter {
 /** What the sums can be told apart by. `day`: the one on which the order came in (UTC). */
 export type NumbersKey = 'day' | 'source' | 'product' | 'currency';
 
+/** One for each charge and refund of a line, and one for a line without. */
 type Row = Readonly<Record<NumbersKey, string>> & {
   readonly orderId: number;
   readonly state: EntryState;
-  /** What the API charged, in millionths; null: that is not known. */
-  readonly cost: number | null;
+  /** 1: the first one of its line. */
+  readonly isFirst: 0 | 1;
+  readonly kind: 'charge' | 'estimate' | 'refund' | null;
+  /** Null: that is not known. */
+  readonly millionths: number | null;
   readonly tookMs: number;
 };
 
-/** So many lines of the newest orders are counted: whoever looks must not stop the worker. */
+/** So many of the newest are counted: whoever looks must not stop the worker. */
 const mostLines = 50_000;
 
-// A line whose entry was replaced is answered for by the entries in its place. A cancel costs
-// nothing.
+// A line whose entry was replaced is answered for by the entries in its place.
 export const selectNumbers = statementOf<object, Row>(
   `SELECT r.id AS orderId, date(r.received_at_ms / 1000, 'unixepoch') AS day, r.source,
-     coalesce(e.variant, e.plan, e.operation) AS product, coalesce(e.charged_currency, e.currency, '-') AS currency, e.state,
-     CASE WHEN e.operation <> 'esim_cancel' THEN CAST(round(max(-1e9, min(1e9, CAST(e.cost AS REAL))) * 1000000) AS INTEGER) END AS cost,
+     coalesce(e.variant, e.plan, e.operation) AS product, coalesce(c.currency, e.currency, '-') AS currency, e.state,
+     coalesce(c.number, 0) = 0 AS isFirst, c.kind, c.millionths,
      coalesce(e.settled_at_ms, e.updated_at_ms) - e.created_at_ms AS tookMs
    FROM requests r CROSS JOIN lines l ON l.request_id = r.id CROSS JOIN entries e ON e.line_id = l.id
+     LEFT JOIN charges c ON c.entry_id = e.id
    WHERE r.id >= :first AND r.id < :end AND e.replaced = 0 AND (:source IS NULL OR r.source = :source)
      AND (:product IS NULL OR :product IN (e.variant, e.plan)) ORDER BY r.id DESC LIMIT ${mostLines}`,
 );
 
 export type Numbers = ReturnType<typeof numbersOf>;
 
+/** By currency. */
+function amountsOf(rows: readonly Row[], kind: Row['kind'], sign: bigint) {
+  const known = rows.filter((row) => row.kind === kind && row.millionths !== null);
+  return [...Map.groupBy(known, ({ currency }) => currency)]
+    .map(([currency, of]) => {
+      const sum = of.reduce((total, { millionths }) => total + BigInt(millionths ?? 0), 0n);
+      return { currency, amount: decimal(sum * sign) };
+    })
+    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
+}
+
 /** The sums of some lines: the only place that makes them. */
 function numbersOf(rows: readonly Row[]) {
-  const bought = rows.filter(({ state }) => state === 'fulfilled');
-  const refused = rows.filter(({ state }) => state === 'rejected' || state === 'expired');
+  const lines = rows.filter(({ isFirst }) => isFirst === 1);
+  const bought = lines.filter(({ state }) => state === 'fulfilled');
+  const refused = lines.filter(({ state }) => state === 'rejected' || state === 'expired');
   const took = bought.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
-  const charged = Map.groupBy(
-    rows.filter(({ cost }) => cost !== null),
-    ({ currency }) => currency,
-  );
   return {
     orders: new Set(rows.map(({ orderId }) => orderId)).size,
     /** Lines; with a rule that splits them, their parts. */
     bought: bought.length,
     refused: refused.length,
-    /** By currency; refunds are not taken off. */
-    spent: [...charged]
-      .map(([currency, of]) => {
-        const amount = of.reduce((sum, { cost }) => sum + BigInt(cost ?? 0), 0n);
-        return { currency, amount: decimal(amount) };
-      })
-      .toSorted((a, b) => (a.currency < b.currency ? -1 : 1)),
+    /** Refunds are not taken off. */
+    spent: amountsOf(rows, 'charge', 1n),
+    /** Lines that were bought, and are in no sum: no cost of them is known. */
+    uncounted: rows.filter(({ kind }) => kind === 'estimate').length,
+    refunded: amountsOf(rows, 'refund', -1n),
+    /** Refunds that are in no sum: no answer showed their amount. */
+    refundsUnknown: rows.filter((row) => row.kind === 'refund' && row.millionths === null).length,
     /** From intake to the code, in ms; null: nothing was bought. */
     medianMs: took[Math.floor((took.length - 1) / 2)] ?? null,
   };

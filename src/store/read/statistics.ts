@@ -37,7 +37,7 @@ const selectAmounts = statementOf<
   { day: string; name: string; currency: string; n: bigint }
 >(
   `SELECT date(hour * 3600, 'unixepoch') AS day, name, key AS currency, n FROM hourly_statistics
-   WHERE name IN ('bought', 'spent', 'uncounted', 'refunded') AND hour >= :first AND hour < :end ORDER BY day DESC, currency`,
+   WHERE name IN ('bought', 'spent', 'uncounted', 'refunded', 'unrefunded') AND hour >= :first AND hour < :end ORDER BY day DESC, currency`,
 );
 
 /** The units of time that a period touches. */
@@ -128,11 +128,10 @@ export function readSpending(database: Sqlite, period: Period) {
       spent: decimal(sum('spent')),
       /** Orders that were bought on this day, and are in no sum: no cost of them is known. */
       uncounted: Number(sum('uncounted')),
-      /**
-       * The cost of orders that ended as refunded on this day, whenever they were bought. The
-       * refund of a cancelled eSIM is not known.
-       */
+      /** What came back on this day, whenever it was bought. */
       refunded: decimal(sum('refunded')),
+      /** Refunds that are in no sum: no answer showed their amount. */
+      refunds_unknown: Number(sum('unrefunded')),
     };
   });
 }

@@ -147,6 +147,7 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
   const cost = first(wire.cost, (value) => costIn(value, currency, wire));
   const balanceLeft = first(wire.balance_left, (value) => costIn(value, currency, wire));
   const uncountedCost = cost === null ? first(wire.cost, shownAmount) : null;
+  const refund = first(wire.refund, (value) => costIn(value, currency, wire));
   return {
     orderNumber: first(wire.number, textIn),
     reference: first(wire.reference, textIn),
@@ -156,6 +157,7 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
     ...(uncountedCost === null ? {} : { uncountedCost }),
     ...(balanceLeft === null ? {} : { balanceLeft }),
     currency,
+    ...(refund === null ? {} : { refund }),
     units,
     ...(unreadFields.length > 0 ? { unreadFields } : {}),
   };

@@ -112,6 +112,8 @@ export const answerWire = z
     ),
     /** What is left of the charged balance. */
     balance_left: candidates('').default([]),
+    /** What came back, in the answer to a cancel. */
+    refund: candidates('refund refund_amount refunded_amount refund.amount'),
     /**
      * How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is
      * written 1250; or by currency.

@@ -463,9 +463,11 @@ describe('the pages', () => {
     const csv = await ask('/numbers.csv');
     expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
     const [header, ...rows] = csv.text.trim().split('\n');
-    expect(header).toBe('day,source,product,currency,orders,bought,refused,spent,median_s');
-    expect(rows).toContain('2026-11-21,shop1,steam-10,USD,2,1,0,19.00,0.3');
-    expect(rows).toContain('2026-11-21,shop1,nope,USD,1,0,1,0.00,');
+    expect(header).toBe(
+      'day,source,product,currency,orders,bought,refused,spent,uncounted,refunded,refunds_unknown,median_s',
+    );
+    expect(rows).toContain('2026-11-21,shop1,steam-10,USD,2,1,0,19.00,0,0.00,0,0.3');
+    expect(rows).toContain('2026-11-21,shop1,nope,USD,1,0,1,0.00,0,0.00,0,');
     // No name becomes a formula of a spreadsheet.
     expect(csv.text).toContain("'=cmd");
     const other = (await ask('/numbers.csv?source=shop1&product=nope')).text.trim().split('\n');

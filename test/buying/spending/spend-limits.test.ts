@@ -115,6 +115,23 @@ describe('limits on spending', () => {
     expect(worker.counts()).toMatchObject({ fulfilled: 2, held: 1 });
   });
 
+  it('count an order whose money came back: a refund frees nothing', async () => {
+    const { worker, charges } = await shop(limitsOf({ amount: '10.00 USD', per: 'day' }), {
+      card: 6,
+    });
+    const { submit } = worker.api;
+    worker.api.submit = (product, reference) => {
+      const { end, tookMs } = submit(product, reference);
+      const answer = end.answer && { ...end.answer, units: [], status: 'refunded' };
+      return { end: { ...end, answer: answer && { ...answer, statusClass: 'refunded' } }, tookMs };
+    };
+    await worker.accept(['card']);
+    await worker.until(() => worker.counts().refunded === 1, 10_000);
+    await worker.accept(['card']);
+    await worker.until(() => worker.counts().held === 1, 10_000);
+    expect(charges).toHaveLength(1);
+  });
+
   it('let two orders at once be open whose cost nobody knows', async () => {
     const { worker, charges } = await shop(
       limitsOf({ amount: '10.00 USD', per: 'day' }),

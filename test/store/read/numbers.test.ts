@@ -55,11 +55,30 @@ describe('the numbers', () => {
       { currency: 'EUR', amount: '7.00' },
       { currency: 'USD', amount: '0.30' },
     ];
-    expect(total).toEqual({ orders: 5, bought: 3, refused: 1, spent, medianMs: 2000 });
+    const nothing = { uncounted: 0, refunded: [], refundsUnknown: 0 };
+    expect(total).toEqual({ orders: 5, bought: 3, refused: 1, spent, ...nothing, medianMs: 2000 });
     expect(by('day').map((sum) => [sum.day, sum.orders, sum.bought, sum.refused])).toEqual([
       ['2026-11-23', 3, 1, 1],
       ['2026-11-22', 2, 2, 0],
     ]);
+  });
+
+  it('have what came back, and how many costs and refunds nobody knows', async () => {
+    const unknown = { ...answer, cost: null };
+    await buy({ ...costing('5'), state: 'refunded' }, day);
+    await buy({ ...fulfilled, answer: unknown }, day);
+    await buy({ ...fulfilled, state: 'refunded', answer: unknown }, day);
+    await buy({ ...costing('5'), state: 'placed', nextStep: 'lookup' }, day);
+    const attempt = await outbox.opened({ step: 'lookup', nowMs: day });
+    await stepsOf(outbox.store).closeAttempt(close(attempt, costing('4.5'), { nowMs: day }));
+    expect(numbers().total).toMatchObject({
+      orders: 4,
+      bought: 2,
+      spent: [{ currency: 'USD', amount: '9.50' }],
+      uncounted: 2,
+      refunded: [{ currency: 'USD', amount: '5.00' }],
+      refundsUnknown: 1,
+    });
   });
 
   it('count an order of several lines once, and tell shops and products apart', async () => {

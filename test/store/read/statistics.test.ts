@@ -5,7 +5,7 @@ import type { Settlement } from '../../../src/buying/decision/settlement.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { outOfStock } from '../../support/operator.ts';
 
-/** Counts anew what the triggers have counted, where each cost became known with the settlement. */
+/** Counts anew what the triggers have counted; money by the rows of what was charged and refunded. */
 const countAgain = `INSERT INTO hourly_statistics (hour, name, key, n)
   SELECT received_at_ms / 3600000, 'received', '', count(*) FROM requests GROUP BY 1
   UNION ALL
@@ -18,18 +18,17 @@ const countAgain = `INSERT INTO hourly_statistics (hour, name, key, n)
     CAST(max(0, ceil(4 * log2(max(1, settled_at_ms - created_at_ms) / 100.0))) AS INTEGER), count(*) FROM entries
     WHERE state = 'fulfilled' AND settled_at_ms IS NOT NULL GROUP BY 1, 3
   UNION ALL
-  SELECT settled_at_ms / 3600000, 'bought', coalesce(charged_currency, currency), count(*) FROM entries
-    WHERE cost IS NOT NULL GROUP BY 1, 3
+  SELECT at_ms / 3600000, 'bought', currency, count(*) FROM charges WHERE kind = 'charge' AND number = 0 GROUP BY 1, 3
   UNION ALL
-  SELECT settled_at_ms / 3600000, 'spent', coalesce(charged_currency, currency),
-    CAST(total(round(CAST(cost AS REAL) * 1000000)) AS INTEGER) FROM entries WHERE cost IS NOT NULL GROUP BY 1, 3
+  SELECT at_ms / 3600000, 'spent', currency, sum(millionths) FROM charges WHERE kind = 'charge' GROUP BY 1, 3
   UNION ALL
-  SELECT settled_at_ms / 3600000, 'uncounted', coalesce(charged_currency, currency), count(*) FROM entries
-    WHERE state = 'fulfilled' AND cost IS NULL GROUP BY 1, 3
+  SELECT at_ms / 3600000, 'uncounted', currency, count(*) FROM charges WHERE kind = 'estimate' GROUP BY 1, 3
   UNION ALL
-  SELECT settled_at_ms / 3600000, 'refunded', coalesce(charged_currency, currency),
-    CAST(total(round(CAST(cost AS REAL) * 1000000)) AS INTEGER) FROM entries
-    WHERE state = 'refunded' AND cost IS NOT NULL GROUP BY 1, 3`;
+  SELECT at_ms / 3600000, 'refunded', currency, -sum(millionths) FROM charges WHERE kind = 'refund' GROUP BY 1, 3
+    HAVING sum(millionths) IS NOT NULL
+  UNION ALL
+  SELECT at_ms / 3600000, 'unrefunded', currency, count(*) FROM charges WHERE kind = 'refund' AND millionths IS NULL
+    GROUP BY 1, 3`;
 const hour = 3_600_000;
 /** A beginning of a day. */
 const day = Date.parse('2026-11-22T00:00:00.000Z');
@@ -186,6 +185,7 @@ describe('what was spent', () => {
         spent: '7.00',
         uncounted: 0,
         refunded: '0.00',
+        refunds_unknown: 0,
       },
       {
         day: '2026-11-22',
@@ -194,6 +194,7 @@ describe('what was spent', () => {
         spent: '12.645',
         uncounted: 0,
         refunded: '0.00',
+        refunds_unknown: 0,
       },
     ]);
     expect(spendingOf(day + 24 * hour, day + 25 * hour)).toMatchObject([
@@ -214,6 +215,7 @@ describe('what was spent', () => {
         spent: '4.50',
         uncounted: 0,
         refunded: '4.50',
+        refunds_unknown: 0,
       },
     ]);
   });
@@ -226,6 +228,24 @@ describe('what was spent', () => {
     expect(spendingOf()).toMatchObject([
       { currency: 'EUR', orders: 0, spent: '0.00', uncounted: 1 },
       { currency: 'USD', orders: 1, spent: '5.00', uncounted: 1 },
+    ]);
+  });
+
+  it('moves to the other balance with a cost that turns out to be charged there', async () => {
+    await settle({ ...costing('5.00'), state: 'placed', nextStep: 'lookup' }, day);
+    const attempt = await outbox.opened({ step: 'lookup', nowMs: day + hour });
+    const inEuro = costing('5.00', 'EUR');
+    await stepsOf(outbox.store).closeAttempt(close(attempt, inEuro, { nowMs: day + hour }));
+    expect(spendingOf()).toMatchObject([
+      { currency: 'EUR', spent: '5.00' },
+      { currency: 'USD', spent: '0.00' },
+    ]);
+  });
+
+  it('lists a refund as unknown where nobody knows what the order had cost', async () => {
+    await settle(costing(null, 'USD', { state: 'refunded' }), day);
+    expect(spendingOf()).toMatchObject([
+      { spent: '0.00', uncounted: 1, refunded: '0.00', refunds_unknown: 1 },
     ]);
   });
 
@@ -261,6 +281,8 @@ describe('what was spent', () => {
 it('are the same when they are counted from the rows', async () => {
   await settle(costing('0.10'), day);
   await settle(costing('5', 'EUR', { state: 'refunded' }), day + 1);
+  await settle(costing(null), day + 2);
+  await settle(costing(null, 'EUR', { state: 'refunded' }), day + 3);
   await settle({ ...outOfStock, state: 'rejected' }, day + hour);
   await settle(nothing, day + 2 * hour);
   const write = new SqliteDatabase(outbox.path);

@@ -236,6 +236,8 @@ CREATE TABLE entries (
   charged_currency          TEXT,
   -- The cost that an answer showed in another form than a plain amount, while none is known: it is in no sum.
   uncounted_cost            TEXT,
+  -- What the answer to a cancel says came back.
+  refund                    TEXT,
   -- JSON, or sealed: `sealed:1:<key id>:<nonce>:<text>`, and then the key that sealed them. No generated column: with one,
   -- VACUUM INTO of some versions of SQLite fails.
   units                     TEXT,
@@ -265,10 +267,11 @@ CREATE TABLE entries (
 CREATE TABLE charges (
   entry_id    INTEGER NOT NULL REFERENCES entries (id),
   number      INTEGER NOT NULL,
+  kind        TEXT NOT NULL CHECK (kind = 'charge' OR kind = 'estimate' OR kind = 'refund'),
   currency    TEXT NOT NULL,
-  millionths  INTEGER NOT NULL,
-  is_estimate INTEGER NOT NULL DEFAULT 0 CHECK (is_estimate = 0 OR is_estimate = 1),
+  millionths  INTEGER CHECK (millionths IS NOT NULL OR kind <> 'charge'),
   at_ms       INTEGER NOT NULL,
+  -- By this the limits on spending count what was charged within their window.
   at_steady   REAL NOT NULL,
   PRIMARY KEY (entry_id, number)
 ) STRICT, WITHOUT ROWID;
@@ -440,10 +443,10 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '500b394d966e606d540a6c4496a66bb8');
+INSERT INTO meta VALUES ('database_id', '60f26b0e6ac0ec5627e73d9a1074ea34');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'e556c1c69450624132fc32ecf4a77c8b3a57a517b8eea97fd53a40d0fcef1d78');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', '0a1078b0ee0b7ed0d62066afb669d13551cb9e0d17667040a2ef52b7643a58bd');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
 INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '2dcd043340557e953b23e5087f10a9e27b5d06ab9c4a468787203affc3849cb3');
@@ -506,21 +509,22 @@ INSERT INTO search_words_idx VALUES (12, x'', 2);
 DELETE FROM search_words_config;
 INSERT INTO search_words_config VALUES ('automerge', 16);
 INSERT INTO search_words_config VALUES ('version', 4);
-INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, NULL, 0, 0, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, NULL, 0, 0, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', NULL, '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', NULL, '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, NULL, 0, 10000000, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
-INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by an operator before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
-INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
-INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, NULL, 0, 10000000, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 2000, NULL, 0, NULL, 0, 0, 0, NULL, NULL, 2000, 0, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
-INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
-INSERT INTO charges VALUES (3, 0, 'USD', 10000000, 0, 2500, 0);
-INSERT INTO charges VALUES (4, 0, 'USD', 10000000, 0, 2500, 0);
-INSERT INTO charges VALUES (5, 0, 'USD', 10000000, 0, 2500, 0);
+INSERT INTO entries VALUES (1, 'os-s2ttrt7j3k3l7rfsleu474orkk', 1, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'waiting', NULL, NULL, NULL, 0, 0, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 900000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-s2ttrt7j3k3l7rfsleu474orkk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'out_of_stock', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (2, 'os-fssvv7y3jp37r6tf3ozihnwl7t', 2, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'unknown', NULL, NULL, NULL, 0, 0, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 1, 120000, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-fssvv7y3jp37r6tf3ozihnwl7t"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'dropped', 'dropped', 'other side closed', 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (3, 'os-zgjtqlxdjs2uuimpjrkt5ruig6', 3, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'placed', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'lookup', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-zgjtqlxdjs2uuimpjrkt5ruig6"}', NULL, 'GC-3', 'completed', '10.00', 'USD', NULL, NULL, NULL, NULL, 0, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (4, 'os-mu6nrg5jsrkbmoftylpjl7aw7g', 4, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'fulfilled', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-mu6nrg5jsrkbmoftylpjl7aw7g"}', NULL, 'GC-4', 'completed', '10.00', 'USD', NULL, NULL, '[{"code":"SECRET-CODE-1004"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (5, 'os-b6ijnl4lyf2hd7o45etoyydfhw', 5, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'refunded', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-b6ijnl4lyf2hd7o45etoyydfhw"}', NULL, 'GC-5', 'completed', '10.00', 'USD', NULL, NULL, '[{"code":"SECRET-CODE-1005"}]', NULL, 1, NULL, 0, 'accepted', NULL, NULL, 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (6, 'os-xbprtwqigv3hhdqgbtauuqfrdk', 6, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'rejected', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-xbprtwqigv3hhdqgbtauuqfrdk"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (7, 'os-i6hltlclki6jahf4crkjyvbtur', 7, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'needs_review', NULL, NULL, NULL, 0, 10000000, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 3000, NULL, 0, NULL, 1, 1, 0, NULL, 2000, 2000, 1, 'main', 'POST', '/orders', '{"reference":"os-i6hltlclki6jahf4crkjyvbtur"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, 'invalid_variant', 'invalid_variant', 'No such product', 0, 'the answer names another product', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (8, 'os-pz7iar7oqexkfbkbfzmsra4id6', 8, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', 1500, '{}', 'expired', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'not_after_passed', 'the deadline of the order passed before it could be bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2000, 2000);
+INSERT INTO entries VALUES (9, 'os-d5yv3fkvgjawjef4737olw7j6m', 9, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'cancelled', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, 'cancelled_by_person', 'cancelled by an operator before it was bought; nothing was charged', 0, NULL, NULL, NULL, 1000, 2500, 2500);
+INSERT INTO entries VALUES (10, 'os-2ottfydyd2vb5fqelitwubncep', 10, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'held', 'pending', NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, 'the shop asked', NULL, NULL, 1000, 2500, NULL);
+INSERT INTO entries VALUES (11, 'os-ibhl2jghsmkmosfprvj5q3rzuf', 11, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'sending', NULL, NULL, NULL, 0, 10000000, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 2000, NULL, 0, NULL, 0, 0, 0, NULL, NULL, 2000, 0, 'main', 'POST', '/orders', '{"reference":"os-ibhl2jghsmkmosfprvj5q3rzuf"}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 2000, NULL);
+INSERT INTO entries VALUES (12, 'os-o4jcokzc4egr7eoafrvb7z7o3v', 12, 0, 0, 'gift_card_order', 'steam-10', NULL, NULL, 1, NULL, 'USD', NULL, '{}', 'pending', NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 'shop1|USD|variant:steam-10', 'send', 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 1000, 1000, NULL);
+INSERT INTO charges VALUES (3, 0, 'charge', 'USD', 10000000, 2500, 0);
+INSERT INTO charges VALUES (4, 0, 'charge', 'USD', 10000000, 2500, 0);
+INSERT INTO charges VALUES (5, 0, 'charge', 'USD', 10000000, 2500, 0);
+INSERT INTO charges VALUES (5, 1, 'refund', 'USD', -10000000, 2500, 0);
 INSERT INTO unit_marks VALUES ('ntfAoOm0n3HxvPwbG0cZ5g', 4, '1004');
 INSERT INTO unit_marks VALUES ('xMY_sLm_ANyumvoBG-JsXZ', 5, '1005');
 INSERT INTO product_costs VALUES ('variant:steam-10', 0, 'USD', 10);
@@ -614,17 +618,46 @@ CREATE INDEX entries_uncounted ON entries (id) WHERE uncounted_cost IS NOT NULL 
 CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE INDEX entries_reserved ON entries (currency) WHERE reserved IS NOT NULL;
 CREATE INDEX entries_over_limit ON entries (held_by, due_steady, id) WHERE held_by = 'limit';
-CREATE INDEX charges_by_time ON charges (at_steady, currency, millionths);
-CREATE TRIGGER entries_charge AFTER UPDATE OF cost, state ON entries
-WHEN NEW.operation <> 'esim_cancel'
-  AND (NEW.cost IS NOT OLD.cost OR (NEW.cost IS NULL AND NEW.reserved > 0 AND NEW.state = 'fulfilled'))
+CREATE INDEX charges_by_time ON charges (at_steady, currency, kind, millionths);
+CREATE UNIQUE INDEX charges_end_once ON charges (entry_id, kind) WHERE kind <> 'charge';
+CREATE TRIGGER entries_charge AFTER UPDATE OF cost, charged_currency, state ON entries
+WHEN NEW.operation <> 'esim_cancel' AND (NEW.cost IS NOT OLD.cost OR NEW.charged_currency IS NOT OLD.charged_currency
+  OR (NEW.state <> OLD.state AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded')))
 BEGIN
-  INSERT INTO charges (entry_id, number, currency, millionths, is_estimate, at_ms, at_steady)
-  SELECT NEW.id, count(*), coalesce(NEW.charged_currency, NEW.currency, ''),
+  INSERT INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, (SELECT count(*) FROM charges WHERE entry_id = NEW.id), 'charge', currency, -sum(millionths),
+         NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  FROM charges WHERE entry_id = NEW.id AND kind = 'charge' AND currency <> coalesce(NEW.charged_currency, NEW.currency, '-')
+  GROUP BY currency HAVING sum(millionths) <> 0;
+  INSERT INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, count(*), 'charge', coalesce(NEW.charged_currency, NEW.currency, '-'),
          -- Beyond that, no sum would be exact.
-         coalesce(CAST(max(-9e15, min(9e15, round(NEW.cost * 1000000))) AS INTEGER), NEW.reserved) - coalesce(sum(millionths), 0),
-         NEW.cost IS NULL, NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
-  FROM charges WHERE entry_id = NEW.id;
+         CAST(max(-9e15, min(9e15, round(NEW.cost * 1000000))) AS INTEGER) - coalesce(sum(millionths), 0),
+         NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  FROM charges WHERE entry_id = NEW.id HAVING NEW.cost IS NOT NULL
+    AND (NEW.cost IS NOT OLD.cost OR coalesce(NEW.charged_currency, NEW.currency) IS NOT coalesce(OLD.charged_currency, OLD.currency));
+  INSERT OR IGNORE INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, 0, 'estimate', coalesce(NEW.charged_currency, NEW.currency, '-'), nullif(NEW.reserved, 0),
+         NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  WHERE NEW.state <> OLD.state AND NEW.cost IS NULL AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded');
+  -- Spec 2: the money of an order that is refunded is back. That of its cancelled eSIMs was back before.
+  INSERT OR IGNORE INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, count(*), 'refund', coalesce(NEW.charged_currency, NEW.currency, '-'),
+         CASE WHEN NEW.cost IS NOT NULL THEN min(0, -sum(millionths) - coalesce((SELECT sum(r.millionths) FROM esims s
+           JOIN entries e ON e.iccid = s.iccid AND e.operation = 'esim_cancel' JOIN charges r ON r.entry_id = e.id AND r.kind = 'refund' WHERE s.entry_id = NEW.id), 0)) END,
+         NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  FROM charges WHERE entry_id = NEW.id HAVING NEW.state <> OLD.state AND NEW.state = 'refunded';
+END;
+CREATE TRIGGER entries_give_back AFTER UPDATE OF state ON entries
+WHEN NEW.operation = 'esim_cancel' AND NEW.state <> OLD.state AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded')
+  AND NOT EXISTS (SELECT 1 FROM entries e JOIN charges r ON r.entry_id = e.id AND r.kind = 'refund'
+    WHERE e.operation = 'esim_cancel' AND e.iccid = NEW.iccid)
+  AND NOT EXISTS (SELECT 1 FROM esims s JOIN charges r ON r.entry_id = s.entry_id AND r.kind = 'refund' WHERE s.iccid = NEW.iccid)
+BEGIN
+  INSERT OR IGNORE INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, 0, 'refund', coalesce(NEW.charged_currency, (SELECT coalesce(e.charged_currency, e.currency)
+           FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = NEW.iccid), '-'),
+         -CAST(min(9e15, round(NEW.refund * 1000000)) AS INTEGER), NEW.updated_at_ms, (SELECT steady_ms FROM steady_time);
 END;
 CREATE TRIGGER entries_free_reserved AFTER UPDATE OF cost, state, outcome_unknown, sent_since_lookup ON entries
 WHEN NEW.reserved IS NOT NULL AND (NEW.cost IS NOT NULL
@@ -694,32 +727,18 @@ BEGIN
          CAST(max(0, ceil(4 * log2(max(1, NEW.updated_at_ms - NEW.created_at_ms) / 100.0))) AS INTEGER), 1
   WHERE NEW.state = 'fulfilled'
   ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
-  INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'uncounted', coalesce(NEW.charged_currency, NEW.currency, '-'), 1
-  WHERE NEW.state = 'fulfilled' AND NEW.cost IS NULL AND NEW.operation <> 'esim_cancel'
-  ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
-  INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'refunded', coalesce(NEW.charged_currency, NEW.currency, '-'),
-         CAST(max(-1e15, min(1e15, round(CAST(NEW.cost AS REAL) * 1000000))) AS INTEGER)
-  WHERE NEW.state = 'refunded' AND NEW.cost IS NOT NULL AND NEW.operation <> 'esim_cancel'
-  ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
 END;
-CREATE TRIGGER costs_are_counted AFTER UPDATE OF cost ON entries
-WHEN (NEW.cost IS NOT OLD.cost OR NEW.charged_currency IS NOT OLD.charged_currency) AND NEW.operation <> 'esim_cancel'
+CREATE TRIGGER charges_are_summed AFTER INSERT ON charges
 BEGIN
   INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'spent', coalesce(OLD.charged_currency, OLD.currency, '-'),
-         -CAST(max(-1e15, min(1e15, round(CAST(OLD.cost AS REAL) * 1000000))) AS INTEGER)
-  WHERE OLD.cost IS NOT NULL
+  SELECT NEW.at_ms / 3600000,
+         CASE NEW.kind WHEN 'charge' THEN 'spent' WHEN 'estimate' THEN 'uncounted' ELSE iif(NEW.millionths IS NULL, 'unrefunded', 'refunded') END,
+         NEW.currency, CASE NEW.kind WHEN 'charge' THEN NEW.millionths WHEN 'estimate' THEN 1 ELSE coalesce(-NEW.millionths, 1) END
+  WHERE true
+  -- An absurd amount is cut, because a number that overflows would keep the call from being recorded.
   ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
-  INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'spent', coalesce(NEW.charged_currency, NEW.currency, '-'),
-         CAST(max(-1e15, min(1e15, round(CAST(NEW.cost AS REAL) * 1000000))) AS INTEGER)
-  WHERE NEW.cost IS NOT NULL
-  ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
-  INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'bought', coalesce(NEW.charged_currency, NEW.currency, '-'), 1
-  WHERE OLD.cost IS NULL AND NEW.cost IS NOT NULL
+  INSERT INTO hourly_statistics (hour, name, key, n) SELECT NEW.at_ms / 3600000, 'bought', NEW.currency, 1
+  WHERE NEW.kind = 'charge' AND NEW.number = 0
   ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
 END;
 CREATE VIEW other_workers AS

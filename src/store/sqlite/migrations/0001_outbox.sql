@@ -309,6 +309,8 @@ CREATE TABLE entries (
   charged_currency          TEXT,
   -- The cost that an answer showed in another form than a plain amount, while none is known: it is in no sum.
   uncounted_cost            TEXT,
+  -- What the answer to a cancel says came back.
+  refund                    TEXT,
   -- JSON, or sealed: `sealed:1:<key id>:<nonce>:<text>`, and then the key that sealed them. No generated column: with one,
   -- VACUUM INTO of some versions of SQLite fails.
   units                     TEXT,
@@ -369,20 +371,24 @@ CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL A
 CREATE INDEX entries_reserved ON entries (currency) WHERE reserved IS NOT NULL;
 CREATE INDEX entries_over_limit ON entries (held_by, due_steady, id) WHERE held_by = 'limit';
 
--- What was charged, as answers showed it: one row for each change of the cost of an entry, in millionths of the currency, never
--- changed. `is_estimate`: it was delivered, and no answer showed a cost, so what was reserved stands here. By steady time the
--- limits on spending count what was charged within their window.
+-- What each entry moved on a balance, as answers showed it, in millionths of the currency; never changed. Every sum of money that
+-- anybody sees, and the limits on spending, are sums of these rows.
+--   charge    what was charged; one row for each change of the cost of an entry, which has the difference
+--   estimate  it was bought, and no answer showed a cost: what was reserved for it, or null. It counts against the limits alone
+--   refund    what came back, so less than 0; null: nobody knows how much. Once for each entry, and for each eSIM
 CREATE TABLE charges (
   entry_id    INTEGER NOT NULL REFERENCES entries (id),
   number      INTEGER NOT NULL,
+  kind        TEXT NOT NULL CHECK (kind = 'charge' OR kind = 'estimate' OR kind = 'refund'),
   currency    TEXT NOT NULL,
-  millionths  INTEGER NOT NULL,
-  is_estimate INTEGER NOT NULL DEFAULT 0 CHECK (is_estimate = 0 OR is_estimate = 1),
+  millionths  INTEGER CHECK (millionths IS NOT NULL OR kind <> 'charge'),
   at_ms       INTEGER NOT NULL,
+  -- By this the limits on spending count what was charged within their window.
   at_steady   REAL NOT NULL,
   PRIMARY KEY (entry_id, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX charges_by_time ON charges (at_steady, currency, millionths);
+CREATE INDEX charges_by_time ON charges (at_steady, currency, kind, millionths);
+CREATE UNIQUE INDEX charges_end_once ON charges (entry_id, kind) WHERE kind <> 'charge';
 
 -- What a balance was at a time, in millionths, as an operator or an answer (`set_by`) said.
 CREATE TABLE balances (
@@ -393,16 +399,46 @@ CREATE TABLE balances (
   set_by     TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER entries_charge AFTER UPDATE OF cost, state ON entries
-WHEN NEW.operation <> 'esim_cancel'
-  AND (NEW.cost IS NOT OLD.cost OR (NEW.cost IS NULL AND NEW.reserved > 0 AND NEW.state = 'fulfilled'))
+-- Its statements run in this order: what is charged again in another balance is first taken off the one before.
+CREATE TRIGGER entries_charge AFTER UPDATE OF cost, charged_currency, state ON entries
+WHEN NEW.operation <> 'esim_cancel' AND (NEW.cost IS NOT OLD.cost OR NEW.charged_currency IS NOT OLD.charged_currency
+  OR (NEW.state <> OLD.state AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded')))
 BEGIN
-  INSERT INTO charges (entry_id, number, currency, millionths, is_estimate, at_ms, at_steady)
-  SELECT NEW.id, count(*), coalesce(NEW.charged_currency, NEW.currency, ''),
+  INSERT INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, (SELECT count(*) FROM charges WHERE entry_id = NEW.id), 'charge', currency, -sum(millionths),
+         NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  FROM charges WHERE entry_id = NEW.id AND kind = 'charge' AND currency <> coalesce(NEW.charged_currency, NEW.currency, '-')
+  GROUP BY currency HAVING sum(millionths) <> 0;
+  INSERT INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, count(*), 'charge', coalesce(NEW.charged_currency, NEW.currency, '-'),
          -- Beyond that, no sum would be exact.
-         coalesce(CAST(max(-9e15, min(9e15, round(NEW.cost * 1000000))) AS INTEGER), NEW.reserved) - coalesce(sum(millionths), 0),
-         NEW.cost IS NULL, NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
-  FROM charges WHERE entry_id = NEW.id;
+         CAST(max(-9e15, min(9e15, round(NEW.cost * 1000000))) AS INTEGER) - coalesce(sum(millionths), 0),
+         NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  FROM charges WHERE entry_id = NEW.id HAVING NEW.cost IS NOT NULL
+    AND (NEW.cost IS NOT OLD.cost OR coalesce(NEW.charged_currency, NEW.currency) IS NOT coalesce(OLD.charged_currency, OLD.currency));
+  INSERT OR IGNORE INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, 0, 'estimate', coalesce(NEW.charged_currency, NEW.currency, '-'), nullif(NEW.reserved, 0),
+         NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  WHERE NEW.state <> OLD.state AND NEW.cost IS NULL AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded');
+  -- Spec 2: the money of an order that is refunded is back. That of its cancelled eSIMs was back before.
+  INSERT OR IGNORE INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, count(*), 'refund', coalesce(NEW.charged_currency, NEW.currency, '-'),
+         CASE WHEN NEW.cost IS NOT NULL THEN min(0, -sum(millionths) - coalesce((SELECT sum(r.millionths) FROM esims s
+           JOIN entries e ON e.iccid = s.iccid AND e.operation = 'esim_cancel' JOIN charges r ON r.entry_id = e.id AND r.kind = 'refund' WHERE s.entry_id = NEW.id), 0)) END,
+         NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
+  FROM charges WHERE entry_id = NEW.id HAVING NEW.state <> OLD.state AND NEW.state = 'refunded';
+END;
+-- A cancel spends nothing, and gives back what its eSIM cost: once (Spec 3), whatever cancels it, and not what its order gave back.
+CREATE TRIGGER entries_give_back AFTER UPDATE OF state ON entries
+WHEN NEW.operation = 'esim_cancel' AND NEW.state <> OLD.state AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded')
+  AND NOT EXISTS (SELECT 1 FROM entries e JOIN charges r ON r.entry_id = e.id AND r.kind = 'refund'
+    WHERE e.operation = 'esim_cancel' AND e.iccid = NEW.iccid)
+  AND NOT EXISTS (SELECT 1 FROM esims s JOIN charges r ON r.entry_id = s.entry_id AND r.kind = 'refund' WHERE s.iccid = NEW.iccid)
+BEGIN
+  INSERT OR IGNORE INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
+  SELECT NEW.id, 0, 'refund', coalesce(NEW.charged_currency, (SELECT coalesce(e.charged_currency, e.currency)
+           FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = NEW.iccid), '-'),
+         -CAST(min(9e15, round(NEW.refund * 1000000)) AS INTEGER), NEW.updated_at_ms, (SELECT steady_ms FROM steady_time);
 END;
 -- A call that left may have bought it, until a lookup proves that it did not (`sent_since_lookup`).
 CREATE TRIGGER entries_free_reserved AFTER UPDATE OF cost, state, outcome_unknown, sent_since_lookup ON entries
@@ -675,9 +711,8 @@ END;
 --   settled   entries that reached a final state, by state
 --   latency   fulfilled entries by the time from intake to settlement: key is ceil(4 * log2(ms / 100)), so a step is 19 %
 --   calls     calls for entries, by purpose
---   bought    orders of which the cost became known, by currency; `spent`: what they cost, in millionths
---   uncounted fulfilled orders of which no cost is known, by currency
---   refunded  what orders had cost that ended as refunded, by currency, in millionths
+--   spent     the `charges`, by currency, in millionths; `bought`: how many orders they are, `uncounted`: those without a cost
+--   refunded  what came back, by currency, in millionths; `unrefunded`: how many refunds of an unknown amount
 CREATE TABLE hourly_statistics (
   name TEXT NOT NULL CHECK (length(name) <= 16),
   hour INTEGER NOT NULL,
@@ -703,34 +738,18 @@ BEGIN
          CAST(max(0, ceil(4 * log2(max(1, NEW.updated_at_ms - NEW.created_at_ms) / 100.0))) AS INTEGER), 1
   WHERE NEW.state = 'fulfilled'
   ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
-  INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'uncounted', coalesce(NEW.charged_currency, NEW.currency, '-'), 1
-  WHERE NEW.state = 'fulfilled' AND NEW.cost IS NULL AND NEW.operation <> 'esim_cancel'
-  ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
-  INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'refunded', coalesce(NEW.charged_currency, NEW.currency, '-'),
-         CAST(max(-1e15, min(1e15, round(CAST(NEW.cost AS REAL) * 1000000))) AS INTEGER)
-  WHERE NEW.state = 'refunded' AND NEW.cost IS NOT NULL AND NEW.operation <> 'esim_cancel'
-  ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
 END;
 
--- A cancel spends nothing. What the API charged may become known, and change, more than once: the difference counts. An absurd
--- amount is cut to a billion, because a number that overflows would keep the call from being recorded.
-CREATE TRIGGER costs_are_counted AFTER UPDATE OF cost ON entries
-WHEN (NEW.cost IS NOT OLD.cost OR NEW.charged_currency IS NOT OLD.charged_currency) AND NEW.operation <> 'esim_cancel'
+CREATE TRIGGER charges_are_summed AFTER INSERT ON charges
 BEGIN
   INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'spent', coalesce(OLD.charged_currency, OLD.currency, '-'),
-         -CAST(max(-1e15, min(1e15, round(CAST(OLD.cost AS REAL) * 1000000))) AS INTEGER)
-  WHERE OLD.cost IS NOT NULL
+  SELECT NEW.at_ms / 3600000,
+         CASE NEW.kind WHEN 'charge' THEN 'spent' WHEN 'estimate' THEN 'uncounted' ELSE iif(NEW.millionths IS NULL, 'unrefunded', 'refunded') END,
+         NEW.currency, CASE NEW.kind WHEN 'charge' THEN NEW.millionths WHEN 'estimate' THEN 1 ELSE coalesce(-NEW.millionths, 1) END
+  WHERE true
+  -- An absurd amount is cut, because a number that overflows would keep the call from being recorded.
   ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
-  INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'spent', coalesce(NEW.charged_currency, NEW.currency, '-'),
-         CAST(max(-1e15, min(1e15, round(CAST(NEW.cost AS REAL) * 1000000))) AS INTEGER)
-  WHERE NEW.cost IS NOT NULL
-  ON CONFLICT (name, hour, key) DO UPDATE SET n = max(-9000000000000000000, min(9000000000000000000, n + excluded.n));
-  INSERT INTO hourly_statistics (hour, name, key, n)
-  SELECT NEW.updated_at_ms / 3600000, 'bought', coalesce(NEW.charged_currency, NEW.currency, '-'), 1
-  WHERE OLD.cost IS NULL AND NEW.cost IS NOT NULL
+  INSERT INTO hourly_statistics (hour, name, key, n) SELECT NEW.at_ms / 3600000, 'bought', NEW.currency, 1
+  WHERE NEW.kind = 'charge' AND NEW.number = 0
   ON CONFLICT (name, hour, key) DO UPDATE SET n = n + 1;
 END;

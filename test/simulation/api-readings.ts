@@ -15,6 +15,8 @@ export interface ApiReadings {
   /** What of an order its answers repeat; `goods`: all but its reference. */
   readonly echo: boolean | 'goods';
   readonly costShown: boolean;
+  /** Whether the answer to a cancel shows what came back. */
+  readonly refundShown?: boolean;
   readonly envelope: '$' | 'data' | 'order';
   readonly doneWord: string | null;
   readonly pendingWord: string | null;

@@ -6,6 +6,7 @@ import { withLossLookedUp, withLostDisk } from './draw-loss.ts';
 import { withScarceStock } from './draw-scarcity.ts';
 import { withOddities } from './draw-oddities.ts';
 import { withSinks } from './draw-sinks.ts';
+import { withSpendLimits } from './draw-spending.ts';
 import { withTroubles } from './draw-troubles.ts';
 import type { FaultProfile } from './call-faults.ts';
 import type { OperatorActionPlan } from './sim-operator.ts';
@@ -629,7 +630,10 @@ export function drawPlan(seed: number): RunPlan {
   const odd = withOddities(new SeededRandom(seed ^ 0x165667b1), dark);
   const sunk = withSinks(new SeededRandom(seed ^ 0x2127599b), odd);
   const foreign = withForeignEsims(new SeededRandom(seed ^ 0x3243f6a8), sunk);
-  return withOtherAccount(new SeededRandom(seed ^ 0x5bd1e995), foreign);
+  const other = withOtherAccount(new SeededRandom(seed ^ 0x5bd1e995), foreign);
+  const limited = withSpendLimits(new SeededRandom(seed ^ 0x9e3779b9), other);
+  const refundShown = new SeededRandom(seed ^ 0x7ed55d16).chance(0.5);
+  return { ...limited, readings: { ...limited.readings, refundShown } };
 }
 
 /** Another source tries to cancel or top up eSIMs that were delivered to a shop. */

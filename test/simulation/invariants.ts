@@ -45,6 +45,8 @@ export const invariants = {
   I46: 'a receiver that works again gets its results in time; only refused ones are given up',
   I47: 'a given-up delivery needs attention, and no sink stays paused',
   I48: 'an eSIM is cancelled only for the source that bought it, and its result says so',
+  I49: 'the sums of money are the movements of each balance, except what is listed as unknown',
+  I50: 'no purchase exceeds a limit on spending in any 60 minutes or 24 hours, except by the calls under way when a price rises',
 } as const;
 
 /** The name of an invariant, as a violation reports it. */

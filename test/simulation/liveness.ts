@@ -490,7 +490,7 @@ export class Liveness {
     violate: (sentence: string) => void,
     isTouched: (ref: string) => boolean,
   ): void {
-    if (this.#plan.lostDiskAtMs !== null) return;
+    if (this.#plan.lostDiskAtMs !== null || this.#plan.settings.spending !== undefined) return;
     const boughtAtMs = new Map<string, number>();
     for (const { product, atMs } of api.orders)
       if (!boughtAtMs.has(product)) boughtAtMs.set(product, atMs);

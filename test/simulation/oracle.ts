@@ -182,6 +182,9 @@ function checkEntry(
           `${name} needs review without a reason: ${entry.error?.message ?? 'no error'}`,
         );
       return;
+    case 'held':
+      if (world.plan.settings.spending !== undefined && world.disk.countOpen() === 0) return;
+      return world.violate('I7', `${name} is still held`);
     default:
       world.violate('I7', `${name} is still ${entry.state}`);
   }

@@ -5,6 +5,7 @@ import type { CallFault, FaultProfile } from './call-faults.ts';
 import type { IntakePlan } from './intake-plan.ts';
 import type { AccountPlan, Product, Span } from './sim-account.ts';
 import type { OperatorActionPlan } from './sim-operator.ts';
+import { heldByLimitsMs } from './held-by-limits.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
@@ -242,6 +243,7 @@ export function mustBeDoneByMs(plan: RunPlan): number {
     placedMs +
     ofOneEsim * 360_000 +
     lookedUpMs +
-    sinksMs
+    sinksMs +
+    heldByLimitsMs(plan)
   );
 }

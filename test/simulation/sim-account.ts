@@ -19,7 +19,9 @@ export interface Span {
 }
 
 export interface Product {
+  /** Of a day, where days are ordered. */
   readonly priceCents: number;
+  readonly rise?: { readonly atMs: number; readonly percent: number };
   /** The per-order limit. */
   readonly limit?: number;
   /** How many can be sold until that time. */
@@ -29,6 +31,10 @@ export interface Product {
   /** After the first sale, further orders are refused like this until that time. */
   readonly afterSale: (Refusal & { readonly untilMs: number }) | null;
 }
+
+/** The highest price that a product has in a run. */
+export const dearestCents = ({ priceCents, rise }: Product): number =>
+  Math.ceil(priceCents * (1 + (rise?.percent ?? 0) / 100));
 
 /** Calls with this authorization are denied; null: all calls. */
 export type Denial = Refusal & Span & { readonly authorization: string | null };
@@ -53,6 +59,15 @@ export interface AccountPlan {
 
 const lasts = (span: Span, nowMs: number): boolean => nowMs >= span.fromMs && nowMs < span.untilMs;
 
+function costOf(
+  product: Product,
+  { quantity, days }: Pick<Purchase, 'quantity' | 'days'>,
+  nowMs: number,
+): number {
+  const isRisen = product.rise !== undefined && nowMs >= product.rise.atMs;
+  return (isRisen ? dearestCents(product) : product.priceCents) * quantity * (days ?? 1);
+}
+
 /** The account at the API: products, balances and keys. It decides which calls the API refuses. */
 export class SimAccount {
   readonly #plan: AccountPlan;
@@ -60,8 +75,14 @@ export class SimAccount {
   /** How many units of each product were sold. */
   readonly #sold = new Map<string, number>();
   #deposited = false;
-  /** All charges minus all refunds, by currency. The costs in the results must add up to it. */
-  readonly net = new Map<string, number>();
+  /**
+   * Every charge, and every refund as less than 0, of a reference or of `cancel:` and an ICCID.
+   */
+  readonly movements: {
+    readonly subject: string;
+    readonly currency: string;
+    readonly cents: number;
+  }[] = [];
 
   constructor(plan: AccountPlan) {
     this.#plan = plan;
@@ -120,7 +141,7 @@ export class SimAccount {
         code: 'currency_unavailable',
         message: `No price in ${asked.currency}.`,
       };
-    if (balance < product.priceCents * asked.quantity)
+    if (balance < costOf(product, asked, nowMs))
       return {
         status: 402,
         code: 'insufficient_balance',
@@ -139,19 +160,21 @@ export class SimAccount {
   }
 
   charge(asked: Purchase, nowMs: number): number {
-    const cost = (this.#plan.products.get(asked.product)?.priceCents ?? 0) * asked.quantity;
-    this.#move(asked.currency, (this.#balanceOf(asked.currency, nowMs) ?? 0) - cost, cost);
+    const product = this.#plan.products.get(asked.product);
+    const cost = product === undefined ? 0 : costOf(product, asked, nowMs);
+    const balance = (this.#balanceOf(asked.currency, nowMs) ?? 0) - cost;
+    this.#move(asked.reference, asked.currency, balance, cost);
     this.#sold.set(asked.product, (this.#sold.get(asked.product) ?? 0) + asked.quantity);
     return cost;
   }
 
-  refund(currency: string, cents: number): void {
-    this.#move(currency, (this.#balances.get(currency) ?? 0) + cents, -cents);
+  refund(subject: string, currency: string, cents: number): void {
+    this.#move(subject, currency, (this.#balances.get(currency) ?? 0) + cents, -cents);
   }
 
-  #move(currency: string, balance: number, net: number): void {
+  #move(subject: string, currency: string, balance: number, cents: number): void {
     this.#balances.set(currency, balance);
-    this.net.set(currency, (this.net.get(currency) ?? 0) + net);
+    this.movements.push({ subject, currency, cents });
   }
 
   cannotCheck(iccid: string, nowMs: number): boolean {

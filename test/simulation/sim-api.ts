@@ -2,9 +2,10 @@ import type { ApiReadings } from './api-readings.ts';
 import { ApiLedger, type SimEsim, type SimOrder } from './api-ledger.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
-import { errorAnswer, orderAnswer } from './api-answers.ts';
+import { errorAnswer, moneyText, orderAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimAccount } from './sim-account.ts';
+import type { Booked } from './spend-watch.ts';
 import { lasts, shownInTrouble, unitsComeAtMs, type Troubles } from './troubles.ts';
 
 /** Of a catalogue that is larger than any worker should read at once. */
@@ -38,6 +39,7 @@ export class SimApi {
   readonly #troubles: Troubles;
   readonly #random: SeededRandom;
   readonly #nowMs: () => number;
+  readonly #onSold: (booked: Booked) => void;
   /** Refusals that their references get for ever. */
   readonly #refused = new Map<string, ApiAnswer>();
 
@@ -48,7 +50,9 @@ export class SimApi {
     random: SeededRandom;
     nowMs: () => number;
     arrivals: Arrivals;
+    onSold: (booked: Booked) => void;
   }) {
+    this.#onSold = options.onSold;
     this.#readings = options.readings;
     this.#account = options.account;
     this.#troubles = options.troubles;
@@ -159,6 +163,7 @@ export class SimApi {
   ): SimOrder {
     const { readings, random } = { readings: this.#readings, random: this.#random };
     const cost = this.#account.charge(asked, this.#nowMs());
+    this.#onSold({ ...asked, cents: cost, atMs: this.#nowMs() });
     const later = random.chance(readings.laterShare) ? random.int(1000, readings.laterMs) : 0;
     const never = random.chance(readings.neverShare);
     const trouble = this.#troubles.products.get(asked.product);
@@ -168,7 +173,7 @@ export class SimApi {
       : random.chance(readings.failedShare)
         ? 'failed'
         : 'sold';
-    if (state === 'refunded') this.#account.refund(asked.currency, cost);
+    if (state === 'refunded') this.#account.refund(asked.reference, asked.currency, cost);
     const sale = { ...asked, account, atMs: this.#nowMs() };
     const isSoldAgain = trouble?.kind === 'sells_a_code_twice' && lasts(trouble, sale.atMs);
     const completeAtMs =
@@ -205,9 +210,11 @@ export class SimApi {
       order.units.length === 1
     )
       order.shownAsRefunded = true;
-    this.#account.refund(esim.currency, esim.cost);
-    const refund = { iccid, status: 'cancelled' };
-    return { status: 200, headers: {}, body: JSON.stringify(refund) };
+    this.#account.refund(`cancel:${iccid}`, esim.currency, esim.cost);
+    const cancelled = { iccid, status: 'cancelled' };
+    const refund = { currency: esim.currency, refund: { amount: moneyText(esim.cost) } };
+    const shown = { ...cancelled, ...(this.#readings.refundShown ? refund : {}) };
+    return { status: 200, headers: {}, body: JSON.stringify(shown) };
   }
 }
 
@@ -220,6 +227,7 @@ export interface Purchase {
   readonly quantity: number;
   readonly currency: string;
   readonly iccid: string | null;
+  readonly days: number | null;
 }
 
 function readPurchase(path: string, body: unknown): Purchase | null {
@@ -234,7 +242,14 @@ function readPurchase(path: string, body: unknown): Purchase | null {
   const product = text(path === '/orders' ? 'variant' : 'plan');
   if (reference === null || currency === null || product === null || typeof quantity !== 'number')
     return null;
-  const base = { reference, currency, product, quantity };
+  const days: unknown = Reflect.get(body, 'days');
+  const base = {
+    reference,
+    currency,
+    product,
+    quantity,
+    days: typeof days === 'number' ? days : null,
+  };
   if (path === '/orders')
     return { ...base, operation: 'gift_card_order', family: 'gift_card', iccid: null };
   if (path === '/esim/orders')

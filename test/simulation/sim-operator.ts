@@ -43,6 +43,7 @@ const suitableStates: Readonly<Partial<Record<OperatorAction, readonly string[]>
 interface Target {
   readonly reference: string;
   readonly state: string;
+  readonly heldBy: string | null;
   readonly operation: string;
   readonly iccid: string | null;
   readonly line: string;
@@ -153,14 +154,16 @@ export class SimOperator {
     for (const scope of scopes) if (worker.ready) this.#scope(worker, 'resume', scope);
     // A command can crash the worker; the rest is asked of the next one.
     if (!worker.ready) return;
-    const held = this.#targets().filter((target) => target.state === 'held');
+    const held = this.#targets().filter(
+      (target) => target.state === 'held' && target.heldBy !== 'limit',
+    );
     for (const target of held) if (worker.ready) this.#entry(worker, 'release', target);
   }
 
   #targets(): readonly Target[] {
     return this.#disk.connection
       .prepare<[], Target>(
-        `SELECT e.reference, e.state, e.operation, e.iccid, r.source || '/' || r.order_id || '/' || l.line_id AS line, e.rules
+        `SELECT e.reference, e.state, e.held_by AS heldBy, e.operation, e.iccid, r.source || '/' || r.order_id || '/' || l.line_id AS line, e.rules
          FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id ORDER BY e.id`,
       )
       .all();

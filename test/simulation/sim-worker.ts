@@ -5,6 +5,7 @@ import { performInWorker } from '../../src/admin/perform-command.ts';
 import type { StoreCommand } from '../../src/core/operator/operator-command.ts';
 import { noticeOlderCopy } from '../../src/app/older-copy.ts';
 import type { ProgressKeeper, ProgressPort } from '../../src/app/progress-file.ts';
+import type { SpendSettings } from '../../src/buying/spending/settings.ts';
 import { usualTries } from '../../src/buying/decision/settlement.ts';
 import { Loop } from '../../src/ops/loop.ts';
 import { SteadyClock } from '../../src/ops/system-clock.ts';
@@ -36,6 +37,7 @@ export interface WorkerSettings {
   readonly graceMs: number;
   readonly maxIdleDelayMs: number;
   readonly lookup: boolean;
+  readonly spending?: SpendSettings;
 }
 
 export const usualSettings: WorkerSettings = {
@@ -167,6 +169,7 @@ export class SimWorker {
         concurrency: settings.concurrency,
         maxUnknownOutcomes: settings.maxUnknownOutcomes,
         graceMs: settings.graceMs,
+        ...(settings.spending === undefined ? {} : { spending: settings.spending }),
         maxIdleDelayMs,
       },
     );

@@ -102,6 +102,11 @@ class LazyStatement {
     return this;
   }
 
+  safeIntegers(isSafe: boolean): this {
+    this.#statement().safeIntegers(isSafe);
+    return this;
+  }
+
   run(...values: unknown[]): SqliteDatabase.RunResult {
     strike('statement');
     return this.#statement().run(...values);

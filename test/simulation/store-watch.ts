@@ -17,6 +17,7 @@ import { wrappedStore } from '../support/wrapped-store.ts';
 import type { SimDisk } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';
 import { withFault, type SqliteFault } from './sqlite-tap.ts';
+import type { SpendWatch } from './spend-watch.ts';
 import type { Invariant } from './invariants.ts';
 
 /** The legal transitions, written down a second time: the program's own table is not used. */
@@ -45,6 +46,7 @@ const reads = new Set([
   'pauses.all',
   'buying.attemptsLeftOpen',
   'buying.expireOverdue',
+  'buying.releaseWithinLimits',
   'results.retireSinks',
   'buying.lookups.proven',
   'buying.lookups.boughtReference',
@@ -70,6 +72,7 @@ const changesEntries = new Set([
   'buying.openAttempt',
   'buying.closeAttempt',
   'buying.expireOverdue',
+  'buying.releaseWithinLimits',
   'operator.actOnEntry',
 ]);
 
@@ -108,6 +111,7 @@ export class StoreWatch {
   readonly #onFault: (process: SimProcess, name: string) => void;
   readonly exposure: ExposureWatch;
   readonly #evidence: EvidenceWatch;
+  readonly #spending: SpendWatch;
   readonly #states = new Map<string, string>();
   /**
    * The outbox whose states were read last, how often its rows had changed by then, and how many
@@ -147,7 +151,9 @@ export class StoreWatch {
     touched: ReadonlySet<string>;
     faultOf: (process: SimProcess, name: string) => SqliteFault | null;
     onFault: (process: SimProcess, name: string) => void;
+    spending: SpendWatch;
   }) {
+    this.#spending = options.spending;
     this.#disk = options.disk;
     this.#coverage = options.coverage;
     this.#violate = options.violate;
@@ -198,7 +204,7 @@ export class StoreWatch {
           const result: unknown = await process.whileAlive(() => call(values));
           if (process.alive) this.#look(name, values[0], result);
           // Where they do change something, that is a place to die at.
-          if (name === 'buying.expireOverdue' && result !== 0)
+          if (changesEntries.has(name) && result !== 0)
             await process.port(`store.${name}`, () => undefined);
           return result;
         };
@@ -236,6 +242,7 @@ export class StoreWatch {
       else this.#onProvenPath.delete(result.attemptId);
       this.exposure.opened(result, this.#disk.connection);
       this.#evidence.opened(result, this.#disk.connection);
+      this.#spending.claimed(result);
       this.#trace(
         `open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`,
       );
@@ -319,6 +326,7 @@ export class StoreWatch {
     const { outcome, settlement } = close;
     const attempt = this.#open.get(close.attemptId);
     this.#open.delete(close.attemptId);
+    this.#spending.closed(close.entryId, this.#disk.connection);
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
     if (outcome.row === 'crashed' && !outcome.sent)
       this.#violate(

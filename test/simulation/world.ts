@@ -10,6 +10,7 @@ import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { Liveness } from './liveness.ts';
 import { SimAccount } from './sim-account.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
+import { checkSums } from './oracle-money.ts';
 import { checkSharedUnits } from './oracle-units.ts';
 import { SimOperator } from './sim-operator.ts';
 import { Reloads } from './reloads.ts';
@@ -28,6 +29,7 @@ import type { CrashKind, SimDisk } from './sim-disk.ts';
 import { SimNetwork, type WireCall } from './sim-network.ts';
 import { SimProcess, type MachineClocks } from './sim-process.ts';
 import { markEveryMs, SimWorker } from './sim-worker.ts';
+import { SpendWatch } from './spend-watch.ts';
 import { StoreWatch } from './store-watch.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime, wallStartMs } from './virtual-time.ts';
@@ -146,7 +148,14 @@ export class World {
     const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) =>
       this.violate('I11', sentence),
     );
+    const spending = new SpendWatch({
+      limits: plan.settings.spending?.limits ?? [],
+      violate,
+      isTouched: (reference) => this.operator.touched.has(reference),
+      mostCalls: () => this.#reloads.mostCalls + this.#reloads.mostUnknownOutcomes,
+    });
     this.api = new SimApi({
+      onSold: (booked) => spending.sold(booked),
       readings: plan.readings,
       account: this.account,
       troubles: plan.troubles,
@@ -220,6 +229,7 @@ export class World {
       coverage: this.coverage,
       violate,
       trace,
+      spending,
       unknownLimit: () => this.#reloads.mostUnknownOutcomes,
       // A lookup whose end could not be recorded stays open while the worker stops.
       mostCalls: () => (this.#stopping ? Number.POSITIVE_INFINITY : this.#reloads.mostCalls),
@@ -411,6 +421,7 @@ export class World {
     await this.time.run(() => false, this.time.nowMs + 200_000);
     checkAtEnd(this);
     checkSharedUnits(this, connection);
+    checkSums(this, connection);
     // The slowest check, which has never found anything, so some runs are enough.
     if (plan.seed % 8 === 0) checkFile(this, connection);
     this.disk.release();
@@ -422,6 +433,8 @@ export class World {
    */
   async #scopesEnd(): Promise<boolean> {
     const { plan, time, shop } = this;
+    // A limit may hold the order that is to try a scope.
+    if (plan.settings.spending !== undefined) return true;
     const paused = pausedScopes(this.disk).filter((it) => it.openedBy === 'worker');
     const wellAtMs = Math.max(time.nowMs, plan.faultsOffMs);
     const toEnd = paused.filter(({ scope }, index) => {

@@ -1,6 +1,13 @@
 import { spendSection } from '../../src/buying/spending/settings.ts';
 import { moneyText } from './api-answers.ts';
-import { esimLine, plainLine, plainProduct, type OrderBatch, type RunPlan } from './run-plan.ts';
+import {
+  esimLine,
+  plainLine,
+  plainProduct,
+  type CrashPlan,
+  type OrderBatch,
+  type RunPlan,
+} from './run-plan.ts';
 import { costOfLine } from './held-by-limits.ts';
 import type { Product } from './sim-account.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -27,6 +34,14 @@ function drawBatches(random: SeededRandom): OrderBatch[] {
   });
 }
 
+/** The call is on its way: its order may be bought. */
+const killAfterSending = (random: SeededRandom): CrashPlan => ({
+  afterPorts: random.int(0, 200),
+  atPlace: 'http.spend >',
+  kind: random.pick('kill', 'power'),
+  downMs: random.pick(1, 5000),
+});
+
 /** More is ordered than the limits on spending let through at once; some prices rise. */
 export function withSpendLimits(random: SeededRandom, plan: RunPlan): RunPlan {
   const isOther =
@@ -51,7 +66,7 @@ export function withSpendLimits(random: SeededRandom, plan: RunPlan): RunPlan {
     per,
   });
   const limits = random.chance(0.85)
-    ? [limit('hour', random.pick(0.25, 0.5))]
+    ? [limit('hour', random.pick(0.1, 0.25, 0.5))]
     : [limit('hour', 0.5), limit('day', 0.7)];
   return {
     ...plan,
@@ -69,6 +84,7 @@ export function withSpendLimits(random: SeededRandom, plan: RunPlan): RunPlan {
     batches,
     replacements: [],
     reloads: [],
+    crashes: random.chance(0.5) ? [...plan.crashes, killAfterSending(random)] : plan.crashes,
     faultShare: Math.min(plan.faultShare, 0.6),
     faultsOffMs: Math.max(plan.faultsOffMs, random.pick(300_000, 900_000, 4_500_000)),
   };

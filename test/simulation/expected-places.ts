@@ -45,6 +45,8 @@ export const expectedPlaces: readonly string[] = [
   'older copy',
   'fewer ordered',
   'shown twice',
+  'released within limits',
+  'sums of money, all known',
   'end partial',
   ...[
     'itself accepted -> fulfilled',

@@ -2,6 +2,7 @@ import { mutantsOfAnswers } from './mutants-of-answers.ts';
 import { mutantsOfIntake } from './mutants-of-intake.ts';
 import { mutantsOfLoss } from './mutants-of-loss.ts';
 import { mutantsOfSinks } from './mutants-of-sinks.ts';
+import { mutantsOfSpending } from './mutants-of-spending.ts';
 import { mutantsOfScopes, mutantsOfUnitsAndClocks } from './mutants-of-scopes.ts';
 import type { Mutant } from './mutant.ts';
 
@@ -454,4 +455,5 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfScopes,
   ...mutantsOfUnitsAndClocks,
   ...mutantsOfSinks,
+  ...mutantsOfSpending,
 ];

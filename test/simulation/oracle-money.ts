@@ -27,7 +27,7 @@ export function checkSums(world: World, database: Database): void {
   const entries = database
     .prepare<[], EntryOfMoney>(
       `SELECT e.id, e.reference, e.operation, e.iccid, e.state, coalesce(sum(c.millionths) FILTER (WHERE c.kind <> 'estimate'), 0) AS moved,
-         coalesce(max(c.kind = 'estimate' OR c.millionths IS NULL), 0) AS isUnknown
+         coalesce(max(c.kind = 'estimate' OR (c.kind = 'refund' AND c.millionths IS NULL)), 0) AS isUnknown
        FROM entries e LEFT JOIN charges c ON c.entry_id = e.id GROUP BY e.id`,
     )
     .all();
@@ -64,7 +64,6 @@ export function checkSums(world: World, database: Database): void {
   world.coverage.hit(listed.length === 0 ? 'sums of money, all known' : 'sums of money');
   for (const currency of new Set([...told.keys(), ...booked.keys()])) {
     const [ours, theirs] = [told.get(currency) ?? 0, booked.get(currency) ?? 0];
-    if (ours !== theirs && process.env['DBG']) { console.log(entries); console.log(world.account.movements); console.log(database.prepare('SELECT * FROM charges').all()); }
     if (ours !== theirs)
       world.violate(
         'I49',

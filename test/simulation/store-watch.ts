@@ -255,6 +255,8 @@ export class StoreWatch {
     if (name === 'buying.closeAttempt' && isClose(argument)) this.#closed(argument);
     const proven = name === 'buying.lookups.prove' ? kindOf(argument) : null;
     if (proven !== null) this.#evidence.proved(proven);
+    if (name === 'buying.releaseWithinLimits' && result !== 0)
+      this.#coverage.hit('released within limits');
     if (takesIn.has(name)) this.#onIntake();
     if (name === 'results.closeDelivery' || name === 'results.giveUpDelivery') this.changed = true;
     if (name === 'results.failDelivery' && isFailedTry(argument)) this.#countTry(argument);

@@ -9,6 +9,7 @@ const benches: Readonly<
   limiters: () => import('./limiters/limiters.ts'),
   restart: () => import('./restart/restart.ts'),
   'accept-to-send': () => import('./accept-to-send.ts'),
+  spending: () => import('./spending.ts'),
   'order-cost': () => import('./order-cost.ts'),
   'slow-answers': () => import('./slow-answers.ts'),
   undelivered: () => import('./undelivered.ts'),

@@ -32,7 +32,7 @@ const settlingSteps: readonly string[] = [
    WHERE id <= :last AND id % 50 = 0`,
   `INSERT OR IGNORE INTO attempts (entry_id, number, purpose, key_name, opened_at_ms, closed_at_ms, sent, outcome, http_status, duration_ms)
    SELECT id, 1, 'submit', 'main', :nowMs, :nowMs, 1, 'accepted', 200, 100 FROM entries WHERE id <= :last AND state = 'fulfilled'`,
-  `INSERT OR IGNORE INTO unit_endings (ending, entry_id) SELECT printf('%04d', id % 10000), id FROM entries
+  `INSERT OR IGNORE INTO unit_marks (mark, entry_id, ending) SELECT printf('%022d', id), id, printf('%04d', id % 10000) FROM entries
    WHERE id <= :last AND state = 'fulfilled' AND :nowMs > 0`,
   `INSERT OR IGNORE INTO deliveries (request_id, sink, due_version, done_version, due_steady, done_at_ms)
    SELECT DISTINCT l.request_id, 'folder', 2, 2, :nowMs, :nowMs FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.id <= :last`,

@@ -1,7 +1,7 @@
 import type { Customer } from '../../core/order/customer.ts';
 import { readLane } from '../../store/entries/lanes.ts';
 import { releaseEntry } from '../../store/entries/entry-changes.ts';
-import { inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
+import { columnOf, inTransaction, statementOf, type Sqlite } from '../../store/sqlite/database.ts';
 import type { Outbox } from '../../store/sqlite/outbox.ts';
 import type { EntryRow } from '../../store/sqlite/rows.ts';
 import { countedSince, nameOf, Room, type Spending, type Spent } from './limits.ts';
@@ -23,13 +23,14 @@ type Asked = Record<string, string | number | null>;
 
 const ofLimit = `(:source IS NULL OR substr(e.lane, 1, instr(e.lane, '|') - 1) = :source)
   AND (:product IS NULL OR :product IN (e.variant, e.plan))`;
-const sumSpent = statementOf<Asked, Spent>(
-  `SELECT coalesce(sum(millionths), 0) AS millionths, coalesce(sum(unpriced), 0) AS unpriced FROM (
-     SELECT e.reserved AS millionths, e.reserved = 0 AS unpriced FROM entries e INDEXED BY entries_reserved
-     WHERE e.reserved IS NOT NULL AND e.currency = :currency AND ${ofLimit}
-     UNION ALL
-     SELECT c.millionths, 0 FROM charges c INDEXED BY charges_by_time CROSS JOIN entries e ON e.id = c.entry_id
-     WHERE c.at_steady > :since AND c.kind <> 'refund' AND c.currency = :currency AND ${ofLimit})`,
+type OfLimit = Record<'source' | 'product' | 'currency', string | null>;
+const sumReserved = statementOf<OfLimit, Spent>(
+  `SELECT coalesce(sum(e.reserved), 0) AS millionths, coalesce(sum(e.reserved = 0), 0) AS unpriced
+   FROM entries e INDEXED BY entries_reserved WHERE e.reserved IS NOT NULL AND e.currency = :currency AND ${ofLimit}`,
+);
+const sumCharged = columnOf<OfLimit & { since: number; until: number }, number>(
+  `SELECT coalesce(sum(c.millionths), 0) FROM charges c INDEXED BY charges_by_time CROSS JOIN entries e ON e.id = c.entry_id
+   WHERE c.at_steady > :since AND c.at_steady <= :until AND c.kind <> 'refund' AND c.currency = :currency AND ${ofLimit}`,
 );
 const sumOfCustomer = (column: string) =>
   statementOf<Asked, Spent>(
@@ -70,18 +71,44 @@ export function spendingOf(database: Sqlite, row: EntryRow): Spending {
   };
 }
 
+/** By then, what was charged is recorded. */
+const recordedMs = 300_000;
+const keptSums = new WeakMap<
+  Sqlite,
+  Map<string, { since: number; until: number; millionths: number }>
+>();
+
+/**
+ * What was charged within the window of a limit. A day has up to 30,000 charges of each key: only
+ * those are read that came in or went out of the window since the last time.
+ */
+function chargedSince(database: Sqlite, of: OfLimit, since: number, steadyMs: number): number {
+  const sum = (after: number, until: number): number =>
+    sumCharged(database).get({ ...of, since: after, until }) ?? 0;
+  const until = Math.max(since, steadyMs - recordedMs);
+  const kept = keptSums.get(database) ?? new Map();
+  keptSums.set(database, kept);
+  const name = JSON.stringify([of, steadyMs - since]);
+  const last = kept.get(name);
+  const isUsable = last && last.since <= since && since <= last.until && last.until <= until;
+  const millionths = isUsable
+    ? last.millionths - sum(last.since, since) + sum(last.until, until)
+    : sum(since, until);
+  kept.set(name, { since, until, millionths });
+  return millionths + sum(until, Number.POSITIVE_INFINITY);
+}
+
 /** What may be spent now. */
 export const roomNow = (database: Sqlite, limits: readonly SpendLimit[], steadyMs: number): Room =>
   new Room(limits, (limit, customer) => {
-    const { source, product, amount } = limit;
-    const since = countedSince(limit, steadyMs);
-    const asked = { source, product, currency: amount.currency, since };
-    const sum =
-      limit.customer === null || customer === null
-        ? sumSpent(database).get(asked)
-        : sumsOfCustomer[limit.customer](database).get({ ...asked, customer });
-    return sum ?? { millionths: 0, unpriced: 0 };
+    const of = { source: limit.source, product: limit.product, currency: limit.amount.currency };
+    const since = countedSince(limit, steadyMs) ?? steadyMs;
+    if (limit.customer !== null && customer !== null)
+      return sumsOfCustomer[limit.customer](database).get({ ...of, since, customer }) ?? emptySum;
+    const { millionths, unpriced } = sumReserved(database).get(of) ?? emptySum;
+    return { millionths: millionths + chargedSince(database, of, since, steadyMs), unpriced };
   });
+const emptySum: Spent = { millionths: 0, unpriced: 0 };
 
 /**
  * Releases held entries for which there is room, and those whose deadline has passed, so that they

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { withFolder } from '../support/folder.ts';
-import { goal, type Row } from '../support/row.ts';
+import { goal, median, type Row } from '../support/row.ts';
+import { tenLimits } from '../support/ten-limits.ts';
 import { WorkerFolder } from '../support/worker.ts';
 import { makeBundle } from './bundled-program.ts';
 import { csvOfShops } from './csv-of-shops.ts';
@@ -87,11 +88,18 @@ async function ask(folder: string, { entries, program }: Sized): Promise<readonl
   const [slowest = { what: '', ms: Number.NaN }, ...others] = ownTimes(worker.databasePath);
   const config = ['--config', worker.configFile];
   const readyTimes: number[] = [];
+  const limitedTimes: number[] = [];
   let running = await startWorker([program, 'run', ...config], folder);
   for (let round = 0; round < starts; round += 1) {
-    await stopWorker(running.child);
-    running = await startWorker([program, 'run', ...config], folder);
-    readyTimes.push(running.readyMs);
+    for (const [limits, times] of [
+      [tenLimits('folder', 'card-17'), limitedTimes],
+      [[], readyTimes],
+    ] as const) {
+      await stopWorker(running.child);
+      worker.limitSpending(limits);
+      running = await startWorker([program, 'run', ...config], folder);
+      times.push(running.readyMs);
+    }
   }
   const commands = {
     node: ['-e', '0'],
@@ -107,7 +115,7 @@ async function ask(folder: string, { entries, program }: Sized): Promise<readonl
   };
   const measured = commandTimes(commands, rounds);
   await stopWorker(running.child);
-  return rowsOf({ slowest, others, measured, readyTimes });
+  return rowsOf({ slowest, others, measured, readyTimes, limitedTimes });
 }
 
 function rowsOf(found: {
@@ -115,12 +123,12 @@ function rowsOf(found: {
   others: readonly { what: string; ms: number }[];
   measured: ReadonlyMap<string, number>;
   readyTimes: readonly number[];
+  limitedTimes: readonly number[];
 }): readonly Row[] {
   const { slowest, others, measured, readyTimes } = found;
   const of = (name: string): number => measured.get(name) ?? Number.NaN;
   const [node, version] = [of('node'), of('version')];
-  const ready =
-    readyTimes.toSorted((a, b) => a - b)[Math.floor(readyTimes.length / 2)] ?? Number.NaN;
+  const [ready, limited] = [median(readyTimes), median(found.limitedTimes)];
   const compared = (name: string, base: number, most: number, baseName: string): Row => {
     const ratio = of(name) / base;
     return row(
@@ -143,6 +151,12 @@ function rowsOf(found: {
       `${ready.toFixed(0)} ms`,
       `${times((ready - 100) / node)} node, and 100 ms`,
       goal('4 x', ready <= 4 * node + 100),
+    ),
+    row(
+      'start to ready with ten limits on spending',
+      `${limited.toFixed(0)} ms`,
+      `${times(limited / ready)} without`,
+      goal('1.1 x', limited / ready <= 1.1),
     ),
     row('node -e 0', `${node.toFixed(0)} ms`, '1'),
     compared('version', node, 2.5, 'node'),

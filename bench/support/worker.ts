@@ -19,6 +19,7 @@ interface WorkerOptions {
 /** A worker that is started by its own command, with its own folder. */
 export class WorkerFolder {
   readonly #options: WorkerOptions;
+  readonly #config: object;
   readonly configFile: string;
 
   constructor(options: WorkerOptions) {
@@ -43,7 +44,13 @@ export class WorkerFolder {
       trial: { time_scale: options.timeScale ?? 0.05, ...window },
       admin: { listen: '127.0.0.1:0' },
     };
+    this.#config = config;
     writeFileSync(this.configFile, stringify(config));
+  }
+
+  /** As a worker that is started from now on has them. */
+  limitSpending(limits: readonly object[]): void {
+    writeFileSync(this.configFile, stringify({ ...this.#config, spend: { limits } }));
   }
 
   get databasePath(): string {

@@ -443,10 +443,10 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '60f26b0e6ac0ec5627e73d9a1074ea34');
+INSERT INTO meta VALUES ('database_id', '7ead0fa23345f1c22f732cee362daf8b');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', '0a1078b0ee0b7ed0d62066afb669d13551cb9e0d17667040a2ef52b7643a58bd');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', '20114ecb1f35f6fce58b2d8f8dc6852bc3211975ca1c603271aa82587007a8a7');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
 INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '2dcd043340557e953b23e5087f10a9e27b5d06ab9c4a468787203affc3849cb3');
@@ -618,7 +618,7 @@ CREATE INDEX entries_uncounted ON entries (id) WHERE uncounted_cost IS NOT NULL 
 CREATE INDEX entries_shown_twice ON entries (id) WHERE in_question IS NOT NULL AND acknowledged_at_ms IS NULL;
 CREATE INDEX entries_reserved ON entries (currency) WHERE reserved IS NOT NULL;
 CREATE INDEX entries_over_limit ON entries (held_by, due_steady, id) WHERE held_by = 'limit';
-CREATE INDEX charges_by_time ON charges (at_steady, currency, kind, millionths);
+CREATE INDEX charges_by_time ON charges (at_steady, kind, currency, millionths);
 CREATE UNIQUE INDEX charges_end_once ON charges (entry_id, kind) WHERE kind <> 'charge';
 CREATE TRIGGER entries_charge AFTER UPDATE OF cost, charged_currency, state ON entries
 WHEN NEW.operation <> 'esim_cancel' AND (NEW.cost IS NOT OLD.cost OR NEW.charged_currency IS NOT OLD.charged_currency

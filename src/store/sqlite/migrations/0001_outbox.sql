@@ -387,7 +387,8 @@ CREATE TABLE charges (
   at_steady   REAL NOT NULL,
   PRIMARY KEY (entry_id, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX charges_by_time ON charges (at_steady, currency, kind, millionths);
+-- It has all that a sum needs.
+CREATE INDEX charges_by_time ON charges (at_steady, kind, currency, millionths);
 CREATE UNIQUE INDEX charges_end_once ON charges (entry_id, kind) WHERE kind <> 'charge';
 
 -- What a balance was at a time, in millionths, as an operator or an answer (`set_by`) said.

@@ -7,6 +7,8 @@ import { tenLimits } from './support/ten-limits.ts';
 
 const linesAtOnce = 1000;
 const rounds = 200;
+/** Twenty a minute (Spec 8), of which each kind has half. */
+const callEveryMs = 6000;
 
 /** Half of the entries are settled, the last of them within a day. */
 async function fill(entries: number): Promise<{ outbox: Outbox; nowMs: number }> {
@@ -48,7 +50,7 @@ export async function measure(entries = 1_000_000): Promise<readonly Row[]> {
   const firstMs = await claim(outbox, limits.ten, nowMs);
   for (let round = 0; round < rounds; round += 1)
     for (const kind of ['none', 'ten'] as const)
-      found[kind].push(await claim(outbox, limits[kind], nowMs + round * 100));
+      found[kind].push(await claim(outbox, limits[kind], nowMs + round * callEveryMs));
   await outbox.close();
   const [none, ten] = [median(found.none), median(found.ten)];
   return [

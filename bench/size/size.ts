@@ -91,14 +91,14 @@ async function ask(folder: string, { entries, program }: Sized): Promise<readonl
   const limitedTimes: number[] = [];
   let running = await startWorker([program, 'run', ...config], folder);
   for (let round = 0; round < starts; round += 1) {
-    for (const [limits, times] of [
+    for (const [spendLimits, found] of [
       [tenLimits('folder', 'card-17'), limitedTimes],
       [[], readyTimes],
     ] as const) {
       await stopWorker(running.child);
-      worker.limitSpending(limits);
+      worker.limitSpending(spendLimits);
       running = await startWorker([program, 'run', ...config], folder);
-      times.push(running.readyMs);
+      found.push(running.readyMs);
     }
   }
   const commands = {

@@ -8,7 +8,7 @@ export const mutantsOfSpending: readonly Mutant[] = [
   {
     name: 'nothing is reserved for an order that is open',
     file: sums,
-    changes: [['SELECT e.reserved AS millionths', 'SELECT 0 AS millionths']],
+    changes: [['SELECT coalesce(sum(e.reserved), 0) AS millionths', 'SELECT 0 AS millionths']],
   },
   {
     name: 'a limit counts by calendar hours and days',
@@ -56,9 +56,14 @@ export const mutantsOfSpending: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a limit counts what is not charged yet as free',
+    name: 'a kept sum has nothing of what was charged since',
     file: sums,
-    changes: [['WHERE c.at_steady > :since', 'WHERE c.at_steady > :since + 600000']],
+    changes: [['- sum(last.since, since) + sum(last.until, until)', '- sum(last.since, since)']],
+  },
+  {
+    name: 'a kept sum keeps what has left its window',
+    file: sums,
+    changes: [['- sum(last.since, since) + sum(last.until, until)', '+ sum(last.until, until)']],
   },
   {
     name: 'a refunded order gives nothing back',

@@ -72,7 +72,7 @@ export function spendingOf(database: Sqlite, row: EntryRow): Spending {
 }
 
 /** By then, what was charged is recorded. */
-const recordedMs = 300_000;
+const recordedMs = 60_000;
 const keptSums = new WeakMap<
   Sqlite,
   Map<string, { since: number; until: number; millionths: number }>

@@ -35,7 +35,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'the trial of a balance is never one that it has not refused',
     file: 'buying/queue/choose.ts',
-    changes: [['hasWaiting === (turn % 2 === 1)', 'hasWaiting === turn >= 0']],
+    changes: [['hasWaiting !== (turn % 2 === 1)', 'hasWaiting !== turn >= 0']],
   },
   {
     name: 'the unknown outcomes of one product are not limited',

@@ -17,7 +17,7 @@ export const mutantsOfSpending: readonly Mutant[] = [
   },
   {
     name: 'the last cost of a plan is that of any number of days',
-    file: sums,
+    file: 'buying/spending/unit-costs-sql.ts',
     changes: [
       [
         'WHERE product = ? AND days = ? AND currency = ?',

@@ -54,7 +54,7 @@ export interface Spent {
 }
 
 /** Since when what was spent counts, in steady ms; null: only the order itself does. */
-export function countedSince({ per }: SpendLimit, steadyMs: number): number | null {
+export function countedSince({ per }: Pick<SpendLimit, 'per'>, steadyMs: number): number | null {
   const windowMs = windowsMs[per];
   return windowMs === null ? null : steadyMs - windowMs;
 }

@@ -82,13 +82,19 @@ const keptSums = new WeakMap<
  * What was charged within the window of a limit. A day has up to 30,000 charges of each key: only
  * those are read that came in or went out of the window since the last time.
  */
-function chargedSince(database: Sqlite, of: OfLimit, since: number, steadyMs: number): number {
+function chargedSince(
+  database: Sqlite,
+  of: OfLimit,
+  per: SpendLimit['per'],
+  steadyMs: number,
+): number {
+  const since = countedSince({ per }, steadyMs) ?? steadyMs;
   const sum = (after: number, until: number): number =>
     sumCharged(database).get({ ...of, since: after, until }) ?? 0;
   const until = Math.max(since, steadyMs - recordedMs);
   const kept = keptSums.get(database) ?? new Map();
   keptSums.set(database, kept);
-  const name = JSON.stringify([of, steadyMs - since]);
+  const name = JSON.stringify([of, per]);
   const last = kept.get(name);
   const isUsable = last && last.since <= since && since <= last.until && last.until <= until;
   const millionths = isUsable
@@ -102,11 +108,12 @@ function chargedSince(database: Sqlite, of: OfLimit, since: number, steadyMs: nu
 export const roomNow = (database: Sqlite, limits: readonly SpendLimit[], steadyMs: number): Room =>
   new Room(limits, (limit, customer) => {
     const of = { source: limit.source, product: limit.product, currency: limit.amount.currency };
-    const since = countedSince(limit, steadyMs) ?? steadyMs;
-    if (limit.customer !== null && customer !== null)
-      return sumsOfCustomer[limit.customer](database).get({ ...of, since, customer }) ?? emptySum;
+    if (limit.customer !== null && customer !== null) {
+      const asked = { ...of, customer, since: countedSince(limit, steadyMs) };
+      return sumsOfCustomer[limit.customer](database).get(asked) ?? emptySum;
+    }
     const { millionths, unpriced } = sumReserved(database).get(of) ?? emptySum;
-    return { millionths: millionths + chargedSince(database, of, since, steadyMs), unpriced };
+    return { millionths: millionths + chargedSince(database, of, limit.per, steadyMs), unpriced };
   });
 const emptySum: Spent = { millionths: 0, unpriced: 0 };
 

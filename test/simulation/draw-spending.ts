@@ -45,7 +45,10 @@ const killAfterSending = (random: SeededRandom): CrashPlan => ({
 /** More is ordered than the limits on spending let through at once; some prices rise. */
 export function withSpendLimits(random: SeededRandom, plan: RunPlan): RunPlan {
   const isOther =
-    plan.lostDiskAtMs !== null || plan.intake !== null || plan.troubles.products.size > 0;
+    plan.faultProfile === 'cached' ||
+    plan.lostDiskAtMs !== null ||
+    plan.intake !== null ||
+    plan.troubles.products.size > 0;
   if (!random.chance(0.12) || isOther) return plan;
   const product = (): Product => ({ ...plainProduct, priceCents: random.int(10, 2000) });
   const products = new Map(['card1', 'card2', 'plan1'].map((name) => [name, product()]));

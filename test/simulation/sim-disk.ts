@@ -249,6 +249,12 @@ export class SimDisk {
     );
   }
 
+  /** Whether a limit on spending holds an order, which time may release. */
+  get holdsByLimit(): boolean {
+    const sql = "SELECT count(*) FROM entries WHERE held_by = 'limit'";
+    return (this.connection.prepare<[], number>(sql).pluck().get() ?? 0) > 0;
+  }
+
   /** What is still open, and what is paused, for the operator who reads the trace. */
   describeOpen(): string {
     const entries = this.connection

@@ -498,6 +498,7 @@ export class World {
 
   /** A result that is written again has the same bytes. */
   async #rewriteResults(): Promise<void> {
+    if (this.disk.holdsByLimit) return;
     const before = this.results.contents();
     const nowMs = Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs);
     await this.#worker?.store?.operator.redeliver({

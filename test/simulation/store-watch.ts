@@ -348,7 +348,7 @@ export class StoreWatch {
     if (attempt?.entry.errorBuffered === true && !attempt.entry.outcomeUnknown)
       this.#coverage.hit(`refusal looked up: ${outcome.row} ${operation} -> ${settlement.state}`);
     if (attempt !== undefined) this.#coveredOfLoss(attempt.entry, close);
-    if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0)
+    if (settlement.row === 'out_of_stock' && settlement.replacements.length > 0)
       this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
     if (attempt !== undefined && (outcome.row === 'accepted' || settlement.row === 'accepted'))

@@ -76,6 +76,8 @@ export function withSpendLimits(random: SeededRandom, plan: RunPlan): RunPlan {
     settings: {
       ...plan.settings,
       concurrency: random.pick(2, 4, 8),
+      // Longer than the faults: lookups that fail for so long are no reason for a review.
+      placedDeadlineMs: 7_200_000,
       spending: spendSection.parse({ limits }),
     },
     readings: { ...withoutStrangeCosts(plan), costShown: true },

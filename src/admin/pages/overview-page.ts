@@ -22,7 +22,13 @@ import {
   dueText,
   timeText,
 } from './parts.ts';
-import { headlineOfPause, keyPlaces, pausedScopes, pausedSinks } from './paused-sections.ts';
+import {
+  adviceOn,
+  headlineOfPause,
+  keyPlaces,
+  pausedScopes,
+  pausedSinks,
+} from './paused-sections.ts';
 
 const shownCauses = 12;
 const mostCounted = 10_000;
@@ -90,7 +96,7 @@ function statusBar(
     return bar(
       'problem',
       html`Buying is stopped: ${headline.charAt(0).toLowerCase()}${headline.slice(1)}`,
-      html`For ${forText(since, nowMs)}. ${affected === '' ? waiting : `Waiting: ${affected}`}. ${probeAt === null ? 'An operator resumes it.' : html`Tried again ${dueText(probeAt, nowMs)}: buying then resumes by itself.`} Nothing is lost. <span class="faint">${by}: ${longText(message, 200)}</span>`,
+      html`For ${forText(since, nowMs)}. ${affected === '' ? waiting : `Waiting: ${affected}`}. ${probeAt === null ? 'An operator resumes it.' : html`Tried again ${dueText(probeAt, nowMs)}: buying then resumes by itself.`} Nothing is lost. ${adviceOn(read, 'pause:account', context)} <span class="faint">${by}: ${longText(message, 200)}</span>`,
       actionForms.pause('account', context),
     );
   }

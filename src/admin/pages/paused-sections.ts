@@ -3,7 +3,6 @@ import { sentence } from '../../core/message-text.ts';
 import { affectedText } from '../../core/operator/affected.ts';
 import { actionForms } from './action-forms.ts';
 import { adviceText } from './attention-page.ts';
-import type { Attention } from '../../store/read/attention.ts';
 import type { FormContext, PageSources } from './page-sources.ts';
 import type { Html } from '../html/document.ts';
 import { badge, card, counted, forText, longText, dueText, timeText } from './parts.ts';
@@ -16,8 +15,11 @@ const keyName = /^wholesale\.keys\.\d+\.name$/;
 const rowOf = (read: PageSources['read'], id: string) =>
   read.attention(1, { kind: 'pause', ids: [id] }).at(0);
 
-const adviceOf = (row: Attention | undefined, context: FormContext): Html =>
-  html`<div class="todo"><strong>What to do:</strong> ${row === undefined ? 'Wait for the next try.' : adviceText(row, context)}</div>`;
+/** What to do about a pause, by the id of its row. */
+export function adviceOn(read: PageSources['read'], id: string, context: FormContext): Html {
+  const row = rowOf(read, id);
+  return html`What to do: ${row === undefined ? 'wait for the next try.' : adviceText(row, context)}`;
+}
 
 /** The headline of a pause, by what the attention list says of it. */
 export const headlineOfPause = (
@@ -42,7 +44,7 @@ export function pausedScopes(sources: PageSources, context: FormContext): Html {
 <p class="faint"><code>${scope}</code> for ${forText(sinceMs, nowMs)}${openedBy === 'worker' ? null : ` by ${openedBy}`}. ${probeAtMs === null ? 'Only an operator resumes it.' : html`Next try ${dueText(probeAtMs, nowMs)}.`}</p>
 <div>${longText([reason, sentence(message)].filter(Boolean).join(': '), 500)}</div>
 ${holdsUp === 0 ? null : html`<p class="facts-line">Waiting: ${affectedText(affects(), nowMs)}</p>`}
-${adviceOf(rowOf(read, `pause:${scope}`), context)}
+<div class="todo">${adviceOn(read, `pause:${scope}`, context)}</div>
 ${actionForms.pause(scope, context)}${scope.startsWith('key:') ? keyPlaces(sources, context, scope.slice(4)) : null}</li>`,
   )}</ul>
 ${others > 0 ? html`<p>${others} more are in the <a href="/attention?kind=pause">attention list</a>.</p>` : null}`;
@@ -88,7 +90,7 @@ export function pausedSinks({ read, clock }: PageSources, context: FormContext):
 <p class="head"><strong>${sink}</strong> <a href="/deliveries?sink=${encodeURIComponent(sink)}">${badge('warning', html`${counted(waiting, 'result')} wait${waiting === 1 ? 's' : ''}`)}</a></p>
 <p class="faint">for ${forText(sinceMs, nowMs)}. Next try ${dueText(probeAtMs, nowMs)}.</p>
 <div>${longText(`${reason}: ${sentence(message)}`, 500)}</div>
-${adviceOf(rowOf(read, `sink:${sink}`), context)}
+<div class="todo">${adviceOn(read, `sink:${sink}`, context)}</div>
 ${actionForms.pause(`sink:${sink}`, context)}</li>`,
   );
   return card('sinks', 'Results that wait', html`<ul class="rows">${rows}</ul>`);

@@ -11,7 +11,7 @@ afterEach(async () => {
 const kills = Number(process.env['KILLS'] ?? 12);
 const copies = Number(process.env['COPIES'] ?? 300);
 
-it(`a shop that sends a cart ${copies} times spends nothing above its limit, through ${kills} kills and lost answers`, {
+it(`two shops that send a cart ${copies} times spend nothing above its limit, through ${kills} kills and lost answers`, {
   timeout: 170_000,
 }, async () => {
   installation = await Installation.open({
@@ -27,13 +27,16 @@ it(`a shop that sends a cart ${copies} times spends nothing above its limit, thr
     },
   });
   installation.configure((config) => {
+    config.intake.folders[0].source = ['shop', 'other'];
     config.spend = { limits: [{ amount: '100.00 USD', per: 'day' }] };
   });
   const spent = (): number =>
     (installation?.sandbox.ledger().orders ?? []).reduce((sum, sold) => sum + sold.cost_minor, 0) /
     100;
   const half = copies / 2;
-  const carts = Array.from({ length: copies }, (_, id) => order(id));
+  const carts = Array.from({ length: copies }, (_, id) =>
+    order(id).replace('"shop"', id % 2 === 0 ? '"shop"' : '"other"'),
+  );
   installation.drop('a.ndjson', carts.slice(0, half).join('\n').concat('\n'));
   for (let kill = 0; kill < kills; kill += 1) {
     if (kill === 1) installation.drop('b.ndjson', carts.slice(half).join('\n').concat('\n'));

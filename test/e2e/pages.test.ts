@@ -229,7 +229,7 @@ describe.skipIf(browserPath === undefined)(
       const { page } = await signedIn({ viewport: { width: 390, height: 500 } });
       await page.clock.install();
       await page.goto(`http://${address}/`);
-      await page.getByText('Sending', { exact: true }).click();
+      await page.getByText('Sending and balance', { exact: true }).click();
       await page.getByRole('link', { name: 'The list' }).focus();
       await page.evaluate('window.scrollTo(0, 300)');
       const shown = await page.locator('main').elementHandle();

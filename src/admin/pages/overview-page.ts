@@ -56,6 +56,7 @@ export function overviewPage(
   const isEmpty = read.sources().length === 0 && groups.length === 0;
   const balances = read.balances().map((balance) => balanceText(balance));
   const sending = html`${queueFacts(queue, nowMs)}
+<p>Balance: ${balances.join('; ') || 'not known'}.</p>${actionForms.balance(context)}
 ${keyPlaces(sources, context)}`;
   const paused = html`${pausedScopes(sources, context)}
 ${lastPause(sources, nowMs)}
@@ -72,8 +73,7 @@ ${more > 0 ? html`<p><a href="/attention">${counted(more, 'more cause')}</a></p>
   )}</div>
 <div>${card('pauses', 'Paused', paused)}
 ${pausedSinks(sources, context)}
-${card('balance', 'Balance', html`<p>${balances.join('; ') || 'Not known.'}</p>${actionForms.balance(context)}`)}
-${foldedSection('queue', 'Sending', sending)}</div></div>`;
+${foldedSection('queue', 'Sending and balance', sending)}</div></div>`;
 }
 
 /** The first sentence that somebody reads who was woken up, and the button for it. */

@@ -55,7 +55,7 @@ export const attentionReasons = {
   needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
   held: line`release it with ${'release'}, or end it with ${'cancel'}`,
   held_by_shop: line`it is released when its shop shows the order as paid again; ${'release'} buys it now`,
-  over_limit: line`it is bought by itself when there is room again, or the limit is raised; with a \`max_cost\`, once a unit costs that little again; ${'release'} buys it now, ${'cancel'} ends it`,
+  over_limit: line`it is bought by itself when the limit, or its \`max_cost\`, allows it again; ${'release'} buys it now, ${'cancel'} ends it`,
   held_as_same_line: line`if it is another purchase, buy it with ${'release'}; if both are one, end it with ${'cancel'}`,
   outcome_unknown: holding(
     'this line; with two such lines, their product',
@@ -82,7 +82,7 @@ export const attentionReasons = {
   key_denied: itsScope`replace the key and \`check-config --reload\`, or ask the supplier; then ${'resume'}`,
   account_denied: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
   price_rose: itsScope`compare the new price with what the shop sells the product for; ${'resume'} accepts it, ${'cancel'} ends orders that are not worth it`,
-  balance_too_low: itsScope`top up at the supplier, enter the new balance with ${'balance'} if the worker knew one, then ${'resume'}`,
+  balance_too_low: itsScope`top up at the supplier, then ${'resume'}`,
   key_of_other_account: itsScope`configure a key of the account that bought the orders; if this account is right from now on, ${'resume'}`,
   product_refused: itsScope`ask the supplier why: the worker tries one order at a time. Once it can be bought, ${'resume'}, and order the refused lines again with ${'reorder'}. If the SKU map was wrong, end the lines that wait with ${'cancel'}, and order all again with ${'remap'}`,
   paused: itsScope`read the answers in ${'show'}, ask the supplier or correct \`wholesale.wire\`, then ${'resume'}`,

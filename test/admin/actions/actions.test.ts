@@ -106,7 +106,7 @@ describe('a form of a page', () => {
     const box = await openOutbox();
     const browser = await signedIn(box);
     const form = await browser.formNamed('/', 'Set a balance');
-    expect((await browser.get('/')).text).toContain('Not known.');
+    expect((await browser.get('/')).text).toContain('Balance: not known.');
     const wrong = await browser.post({ ...form, currency: 'USD', amount: '1,200', reason });
     expect([wrong.status, wrong.text]).toEqual([422, expect.stringContaining('1200.00 USD')]);
     await browser.post({ ...form, currency: 'USD', amount: '1200', reason });

@@ -89,14 +89,14 @@ function statusBar(
   const account = pauses.find(({ scope }) => scope === 'account');
   const [reason] = reasons;
   if (account !== undefined) {
-    const { since, probe_at: probeAt, opened_by: by, message } = account;
+    const { since, probe_at: probeAt, opened_by: by, reason: code, message } = account;
     const headline = headlineOfPause(read, account);
     const held = read.pauses().find(({ scope }) => scope === 'account');
     const affected = affectedText(held?.affects() ?? null, nowMs);
     return bar(
       'problem',
       html`Buying is stopped: ${headline.charAt(0).toLowerCase()}${headline.slice(1)}`,
-      html`For ${forText(since, nowMs)}. ${affected === '' ? waiting : `Waiting: ${affected}`}. ${probeAt === null ? 'An operator resumes it.' : html`Tried again ${dueText(probeAt, nowMs)}: buying then resumes by itself.`} Nothing is lost. ${adviceOn(read, 'pause:account', context)} <span class="faint">${by}: ${longText(message, 200)}</span>`,
+      html`For ${forText(since, nowMs)}. ${affected === '' ? waiting : `Waiting: ${affected}`}. ${probeAt === null ? 'An operator resumes it.' : html`Tried again ${dueText(probeAt, nowMs)}: buying then resumes by itself.`} Nothing is lost. ${adviceOn(read, 'pause:account', context)} <span class="faint"><code>account</code> ${code} by ${by}: ${longText(message, 200)}</span>`,
       actionForms.pause('account', context),
     );
   }

@@ -207,7 +207,7 @@ const keysAndBalances: SpoiltWorld = {
       'ip_not_allowed',
       /the address of this machine/,
     ),
-    pause('an empty balance', 'balance:EUR', 'insufficient_balance', /add balance/),
+    pause('an empty balance', 'balance:EUR', 'insufficient_balance', /top up at the supplier/),
     pause(
       'a key of another account',
       'key:foreign',

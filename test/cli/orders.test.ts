@@ -496,8 +496,7 @@ describe('order-sync queue status', () => {
 
       1 x insufficient_balance balance:EUR (pause), since 2026-11-21 11:00:00Z
         Balance too low.
-        To do: Top up at the supplier, enter the new balance with \`balance set\` if the worker knew one,
-        then \`queue resume\`.
+        To do: Top up at the supplier, then \`queue resume\`.
         Id: pause:balance:EUR
       1 x needs_review es-7 shop1/1002/1 (needs_review), since 2026-11-21 11:00:02Z
         The reference has expired.
@@ -557,7 +556,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:00.000Z",
             "source": null,
             "state": "paused",
-            "what_to_do": "Top up at the supplier, enter the new balance with \`balance set\` if the worker knew one, then \`queue resume\`.",
+            "what_to_do": "Top up at the supplier, then \`queue resume\`.",
           },
           {
             "can_acknowledge": true,

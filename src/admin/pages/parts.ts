@@ -83,7 +83,7 @@ export function table(
 <tbody>${rows.map(
     (
       row,
-    ) => html`<tr>${row.map((cell, column) => html`<td data-name="${header[column]}"${cell === null ? html` class="none"` : isAmount(cell) ? html` class="number"` : null}>${cell ?? '-'}</td>`)}</tr>
+    ) => html`<tr>${row.map((cell, column) => html`<td data-name="${header[column]}"${cell === null ? html` class="none${numeric[column] ? ' number' : ''}"` : isAmount(cell) ? html` class="number"` : null}>${cell ?? '-'}</td>`)}</tr>
 `,
   )}</tbody>
 </table></div>`;

@@ -356,12 +356,10 @@ function mayBeReviewed(
   const isAtOtherAccount =
     order === undefined && (isKeyInQuestion || mayBeAtOtherAccount(world, seen));
   const mattersWhenAbsent = mayEnd || isAtOtherAccount || wasSenderDenied(world, seen);
-  if (
-    (seen.outcomeUnknown || wasSent) &&
-    mattersWhenAbsent &&
-    !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs)
-  )
-    return true;
+  const kind = lookedUpAs(line.operation);
+  // What a lookup has found is no proof where a busy database did not record it.
+  const isProven = world.wire.foundBefore(kind, seen.lastMs) && world.wire.trusts(kind);
+  if ((seen.outcomeUnknown || wasSent) && mattersWhenAbsent && !isProven) return true;
   if (order === undefined) return false;
   // Somebody cancelled it after a call of it had left, and a lookup found it bought.
   const wasGivenUp = world.operator.cancelled.has(reference) || world.takenBackLate.has(reference);

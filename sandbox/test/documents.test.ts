@@ -71,7 +71,7 @@ describe('the commands of docs/sandbox.md', () => {
   it('the curl commands work against a sandbox, and the command line has the flags', async () => {
     const sandbox = await startSandbox();
     const commands = commandsOf(document);
-    expect(commands.length).toBeGreaterThan(2);
+    expect(commands).toHaveLength(3);
     const help = execFileSync(process.execPath, ['bin/order-sync.js', 'sandbox', '--help'], {
       encoding: 'utf8',
     });

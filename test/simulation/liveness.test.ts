@@ -231,7 +231,7 @@ describe('how late a healthy order may be bought while the balance does not cove
     ['four are too few', { ...usualDear, dearProducts: 4 }],
     ['they are charged to another balance', { ...usualDear, currency: 'EUR' }],
     ['what was never bought says nothing against what was', { ...usualDear, wereBought: false }],
-    ['the balance covers them again', { ...usualDear, boughtAt: 9.3 }],
+    ['the balance covers them again', { ...usualDear, boughtAt: 9 }],
     ['what was bought before has the rest of the limit', { ...unconfirmed, isSound: true }],
     ['lookups work again', { ...unconfirmed, boughtAt: 7.5 }],
     ['refusals of one product do not fill the share', { ...unconfirmed, dearProducts: 1 }],

@@ -47,11 +47,10 @@ const recoveryMs = {
 /**
  * So many lines that their balance does not cover pause it. The next trial order comes after 1,000
  * s at most; each second one is of a product that was refused, and another product that was not
- * refused yet may come before this line's. Between two of them, lines that were refused before may
- * pause it again.
+ * refused yet may come before this line's.
  */
 const dearLines = 3;
-const balanceTrialMs = 4 * 1_000_000;
+const balanceTrialMs = 3 * 1_000_000;
 
 /** With so many failed products the trial of their balance may be one of them. */
 const manyProducts = 5;

@@ -287,7 +287,7 @@ function learnFromRejection(
   learnLimit(database).run({ variant, limit: quantity - 1, nowMs });
 }
 
-/** Of first calls: others may be answered by a copy. What was charged meanwhile may not be in it. */
+/** Only of first calls: a copy may answer others. Charges made meanwhile may not be in it yet. */
 function rememberBalance(
   database: Sqlite,
   { first_sent_steady: sent, due_steady: steadyMs, state, ...row }: EntryRow,

@@ -80,7 +80,7 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
   const { facts, policy, nowMs } = input;
   const { buffered } = facts;
   if (showsCancelled(answer, facts.iccid)) {
-    // What the order cost, and what came back of it, is not that of the cancel.
+    // The cost and the refund of the order are not those of the cancel.
     const { refund: _refund, ...order } = answer;
     return settleByAnswer(input, { ...order, units: [], cost: null });
   }

@@ -21,7 +21,7 @@ interface PriceWatchDeps extends CatalogueDeps {
 
 /**
  * Reads once an hour what the products cost in the catalogue that were bought before, so that a
- * price that rises is known before the next order. What cannot be read changes nothing.
+ * price that rises is known before the next order. A price that cannot be read stays.
  */
 export function priceWatch(deps: PriceWatchDeps): Loop {
   const { clock, steps } = deps;

@@ -71,7 +71,7 @@ export function spendingOf(database: Sqlite, row: EntryRow): Spending {
   };
 }
 
-/** By then, what was charged is recorded. */
+/** Older charges are all recorded. */
 const recordedMs = 60_000;
 const keptSums = new WeakMap<
   Sqlite,
@@ -79,8 +79,8 @@ const keptSums = new WeakMap<
 >();
 
 /**
- * What was charged within the window of a limit. A day has up to 30,000 charges of each key: only
- * those are read that came in or went out of the window since the last time.
+ * The sum of the charges within the window of a limit. A day has up to 30,000 charges of each key:
+ * only those are read that came into the window or left it since the last time.
  */
 function chargedSince(
   database: Sqlite,

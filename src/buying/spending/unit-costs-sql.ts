@@ -6,7 +6,7 @@ import type { CatalogueFacts } from '../../wholesale/catalogue/catalogue-item.ts
 import { whyPriceRose } from './limits.ts';
 
 /*
- * What a unit of each product costs: as the last answer showed it, by the days of a plan, and as the
+ * The cost of a unit of each product: as the last answer showed it, by the days of a plan, and as the
  * catalogue shows it. Nothing is ever paid by it.
  */
 

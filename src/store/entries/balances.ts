@@ -2,13 +2,13 @@ import type { Balance } from '../../core/operator/balance.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { lastMark } from '../sqlite/steady-time.ts';
 
-/** What was charged until then is taken off already. What is known of a later time stays. */
+/** Earlier charges are taken off already. A balance of a later time stays. */
 export const putBalance = statementOf<Record<string, string | number>, never>(
   `REPLACE INTO balances SELECT :currency, :millionths, :nowMs, :steadyMs, :actor
    WHERE NOT EXISTS (SELECT 1 FROM balances WHERE currency = :currency AND at_steady > :steadyMs)`,
 );
 
-// What is reserved may be charged. Less than five orders within an hour may be chance. A shop is taken to be six hours old at least.
+// Reservations may become charges. Fewer than five orders within an hour may be chance. A shop counts as at least six hours old.
 const selectBalances = statementOf<{ now: number }, Balance>(
   `WITH spent AS (
      SELECT currency, millionths, at_steady AS at, at_steady AS since FROM charges INDEXED BY charges_by_time

@@ -443,10 +443,10 @@ CREATE TABLE hourly_statistics (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta VALUES ('connector_proven:gift_card', '');
 INSERT INTO meta VALUES ('counted_up_to', '0');
-INSERT INTO meta VALUES ('database_id', '7ead0fa23345f1c22f732cee362daf8b');
+INSERT INTO meta VALUES ('database_id', '1fac55152b5265290c451e6f85293842');
 INSERT INTO meta VALUES ('namespace', 'eb999be8c4b366a4');
 INSERT INTO meta VALUES ('path_accepted:gift_card_order', '/orders');
-INSERT INTO meta VALUES ('schema:0001_outbox.sql', '20114ecb1f35f6fce58b2d8f8dc6852bc3211975ca1c603271aa82587007a8a7');
+INSERT INTO meta VALUES ('schema:0001_outbox.sql', 'e5f2bf96c5ff9fd6e3ee83dcbe0435eee649f5859d4852b451e19e05de3250d1');
 INSERT INTO meta VALUES ('schema:views/other_workers.sql', 'a520e3a781f2ac471bcc1a18481482b326fa7735cb2c1afa6aed34ba61796ee9');
 INSERT INTO meta VALUES ('schema:views/outbox.sql', 'fda73d254fe1cb351ef175bdabad9d0a2fd9285193fce69fb15b4f89ec13aba4');
 INSERT INTO meta VALUES ('schema:views/outbox_attention.sql', '2dcd043340557e953b23e5087f10a9e27b5d06ab9c4a468787203affc3849cb3');
@@ -640,7 +640,7 @@ BEGIN
   SELECT NEW.id, 0, 'estimate', coalesce(NEW.charged_currency, NEW.currency, '-'), nullif(NEW.reserved, 0),
          NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
   WHERE NEW.state <> OLD.state AND NEW.cost IS NULL AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded');
-  -- Spec 2: the money of an order that is refunded is back. That of its cancelled eSIMs was back before.
+  -- Spec 2: the money of an order that is refunded is back. The money of its cancelled eSIMs was back before.
   INSERT OR IGNORE INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
   SELECT NEW.id, count(*), 'refund', coalesce(NEW.charged_currency, NEW.currency, '-'),
          CASE WHEN NEW.cost IS NOT NULL THEN min(0, -sum(millionths) - coalesce((SELECT sum(r.millionths) FROM esims s

@@ -421,7 +421,7 @@ BEGIN
   SELECT NEW.id, 0, 'estimate', coalesce(NEW.charged_currency, NEW.currency, '-'), nullif(NEW.reserved, 0),
          NEW.updated_at_ms, (SELECT steady_ms FROM steady_time)
   WHERE NEW.state <> OLD.state AND NEW.cost IS NULL AND (NEW.state = 'fulfilled' OR NEW.state = 'refunded');
-  -- Spec 2: the money of an order that is refunded is back. That of its cancelled eSIMs was back before.
+  -- Spec 2: the money of an order that is refunded is back. The money of its cancelled eSIMs was back before.
   INSERT OR IGNORE INTO charges (entry_id, number, kind, currency, millionths, at_ms, at_steady)
   SELECT NEW.id, count(*), 'refund', coalesce(NEW.charged_currency, NEW.currency, '-'),
          CASE WHEN NEW.cost IS NOT NULL THEN min(0, -sum(millionths) - coalesce((SELECT sum(r.millionths) FROM esims s

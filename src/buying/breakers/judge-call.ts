@@ -257,7 +257,9 @@ function opened(
     if (pauses.some((pause) => pause.scope === scope)) return [];
     const of = isFamily ? ` of ${products} products` : '';
     const message = `${counted.length} ${counted.length === 1 ? 'entry' : 'entries in a row'}${of}: ${call.message}`;
-    return [{ scope, reason, message, probes: probesBefore(scope) }];
+    // A balance has paid an order since then, so it is tried soon.
+    const probes = scope === call.scopes.balance ? 0 : probesBefore(scope);
+    return [{ scope, reason, message, probes }];
   });
 }
 

@@ -333,6 +333,32 @@ describe('what ends a pause', () => {
   });
 });
 
+describe('a scope that is paused again soon after its pause ended', () => {
+  const opened = (failed: CallOf, reason: EvidenceReason) =>
+    judgeCall({
+      call: call({ ...failed, entryId: 3 }),
+      evidence: [1, 2].map((entryId) => ({
+        scope: failed === tooDear ? 'balance:USD' : 'account',
+        reason,
+        entryId,
+        product: 'variant:a',
+      })),
+      pauses: [],
+      products: unknownProducts,
+      probesBefore: () => 4,
+    }).open;
+
+  it('is probed as late as before where nobody answers', () => {
+    expect(opened(silent, 'api_unreachable')).toMatchObject([{ scope: 'account', probes: 4 }]);
+  });
+
+  it('is tried soon where it is a balance: it has paid an order since', () => {
+    expect(opened(tooDear, 'insufficient_balance')).toMatchObject([
+      { scope: 'balance:USD', probes: 0 },
+    ]);
+  });
+});
+
 describe('a trial', () => {
   const pause = {
     scope: 'variant:a',

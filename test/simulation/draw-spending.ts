@@ -36,7 +36,8 @@ function drawBatches(random: SeededRandom): OrderBatch[] {
 
 /** The call is on its way: its order may be bought. */
 const killAfterSending = (random: SeededRandom): CrashPlan => ({
-  afterPorts: random.int(0, 200),
+  // Most orders of a limited run are sent between these calls.
+  afterPorts: random.int(100, 700),
   atPlace: 'http.spend >',
   kind: random.pick('kill', 'power'),
   downMs: random.pick(1, 5000),

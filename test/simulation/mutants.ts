@@ -38,13 +38,6 @@ export const mutants: readonly Mutant[] = [
     changes: [["row(waitFor('stock'), resolve,", "row(waitFor('stock'), reject,"]],
   },
   {
-    name: '409 after an ambiguous cancel counts as a rejection',
-    file: table,
-    changes: [
-      ["waitFor('cancel'), { ...resolve, schedule: 'cancel' })", "waitFor('cancel'), reject)"],
-    ],
-  },
-  {
     name: 'any lookup after an ambiguous cancel confirms the cancel',
     file: lookup,
     changes: [

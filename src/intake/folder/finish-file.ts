@@ -38,13 +38,15 @@ export class ArchivedFiles {
   }
 
   async takeChanged(steadyMs: number): Promise<readonly ArchivedFile[]> {
-    this.#watched = this.#watched.filter((file) => file.untilMs > steadyMs);
     const changed: ArchivedFile[] = [];
     for (const file of this.#watched) {
       const signature = await signatureAt(file.path);
       if (signature !== null && signature !== file.signature) changed.push(file);
     }
-    this.#watched = this.#watched.filter((file) => !changed.includes(file));
+    // Each was looked at once more after its time: one scan of many files may take longer.
+    this.#watched = this.#watched.filter(
+      (file) => file.untilMs > steadyMs && !changed.includes(file),
+    );
     return changed;
   }
 }

@@ -41,7 +41,7 @@ export function decompress(
   if (name === null || body.byteLength === 0) return { body };
   const decompressor = Object.hasOwn(decompressors, name) ? decompressors[name] : undefined;
   if (decompressor === undefined)
-    return { problem: 'the answer is compressed in a way that is not known here' };
+    return { problem: 'the answer is compressed in a way that the worker does not know' };
   try {
     return { body: decompressor(body, { maxOutputLength: capBytes }) };
   } catch (error) {

@@ -40,6 +40,6 @@ export function reasonForOlderCopy(
   if (isSameDatabase && counters.every((counter) => found[counter] >= known[counter])) return null;
   const what = isSameDatabase
     ? 'an older copy of the outbox'
-    : 'another database than the outbox that was used last';
-  return `this is ${what}: it ends with ${numbersOf(found)}, that one had come to ${numbersOf(known)}`;
+    : 'not the outbox that the worker used last';
+  return `this is ${what}: this database ends with ${numbersOf(found)}, the outbox that was used last ended with ${numbersOf(known)}`;
 }

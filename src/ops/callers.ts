@@ -156,7 +156,7 @@ export class FailedTokens {
     const details = { wrong_tokens: this.#failures, address, addresses: this.#addresses.size };
     this.#logger.warn(
       details,
-      'wrong tokens were sent: is a caller configured wrongly, or does somebody try them?',
+      'wrong tokens were sent: is a caller configured wrongly, or does somebody guess tokens?',
     );
   }
 }

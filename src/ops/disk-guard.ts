@@ -71,7 +71,10 @@ export class DiskGuard {
     if (hasSpace !== this.#hasSpace) {
       const line = { free_bytes: freeBytes, needed_bytes: neededBytes };
       if (hasSpace)
-        logger.warn(line, `the disk of the outbox has free space again; before, ${stopped}`);
+        logger.warn(
+          line,
+          `the disk of the outbox has free space again; while it was full, ${stopped}`,
+        );
       else
         logger.error(
           line,

@@ -125,9 +125,9 @@ export async function requireRealFolder(folder: string): Promise<void> {
   if ((await lstat(folder)).isDirectory()) return;
   throw new OrderSyncError(
     'FOLDER_UNUSABLE',
-    `${folder} is not a folder: it is a link, or something else`,
+    `${folder} is not a folder, but a link or something else`,
     {
-      hint: 'put the folder itself there, or name the folder that the link leads to in the config',
+      hint: 'put the folder itself there, or set the config to the folder that the link leads to',
     },
   );
 }

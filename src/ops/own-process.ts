@@ -38,7 +38,7 @@ export function ownProcess<All extends Jobs>(program: string) {
     child.once('message', resolve);
     child.once('error', reject);
     child.once('exit', (code, killedBy) =>
-      reject(new Error(`its process ended without an answer (${killedBy ?? `exit code ${code}`})`)),
+      reject(new Error(`the process ended without an answer (${killedBy ?? `exit code ${code}`})`)),
     );
     child.send({ job, values }, (error) => error !== null && reject(error));
     const answer = await promise;

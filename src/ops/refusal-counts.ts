@@ -39,7 +39,7 @@ export class RefusalCounts {
     if (before === 0)
       this.#logger.warn(
         { reason, ...details },
-        'refused a caller: others are counted for a minute',
+        'refused a caller: further refusals are counted for a minute, then logged as one line',
       );
     this.#minute ??= this.#sumUp();
   }
@@ -58,7 +58,7 @@ export class RefusalCounts {
     await this.#clock.sleep(minuteMs, this.#stopping.signal);
     this.#logger.warn(
       { refused: Object.fromEntries(this.#ofMinute) },
-      'refused callers in the last minute',
+      'callers were refused in the last minute',
     );
     this.#ofMinute = new Map();
     this.#warns = false;

@@ -64,7 +64,7 @@ export class CsvSink implements FileSink {
     const { store, folder, readOriginal } = this.#deps;
     const { csvFiles } = store.results;
     if ((await csvFiles.openRow(due.requestId)) !== null)
-      return { waitMs: null, why: 'waits for the results of its rows' };
+      return { waitMs: null, why: 'the CSV result waits for the results of its rows' };
     const write = async (csv: OriginalCsv): Promise<void> =>
       await folder.replace(csvResultFolder, csvResultName(due.fileId, due.name), async (draft) => {
         const texts = csvTexts(csv, due.delimiter, (from, to) =>

@@ -297,7 +297,10 @@ export class DeliveryLoop {
         retryAtMs: clock.steadyMs(),
         countsTry: false,
       });
-      logger.debug(line, 'a result could not be delivered: its sink is paused, or limits the rate');
+      logger.debug(
+        line,
+        'a result could not be delivered: its sink is paused, or asks for fewer calls',
+      );
       onDeliveryEnded?.(sink.name, 'failed');
       return;
     }
@@ -307,7 +310,7 @@ export class DeliveryLoop {
     if (delayMs === null) {
       await store.results.giveUpDelivery({ ...failed, reason, nowMs: clock.wallMs() });
       const advice =
-        'gave up delivering a result: it is retried only when the result changes or an operator asks for it';
+        'gave up delivering a result: the worker tries again only when the result changes or an operator asks for it';
       logger.error({ ...line, tries: tries + 1 }, advice);
     } else {
       await store.results.failDelivery({

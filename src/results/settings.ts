@@ -16,35 +16,31 @@ import {
 } from '../core/settings/schema-values.ts';
 import { findGroup } from '../ops/system-groups.ts';
 
-const callbacks = listOf(
-  20,
-  'Endpoints to which signed results are posted. See docs/callback.md.',
-  {
-    name: keyName.describe('The name in logs and deliveries: `callback:<name>`.'),
-    url: httpUrl.describe('Where results are posted.'),
-    secrets: secretsOf(1, 5, '`whsec_` and base64 of 24 to 64 bytes.').describe(
-      'The secrets that sign each post.',
-    ),
-    sources: orNull(someSources).describe('The sources whose results are posted. Unset: all.'),
-    events: orNull(z.array(z.enum(resultEventTypes)).min(1).max(resultEventTypes.length)).describe(
-      'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: each result.',
-    ),
-    allow_http: z
-      .boolean()
-      .default(false)
-      .describe('Allows http to another machine, in a network that nobody else can read.'),
-  },
-).meta(live);
+const callbacks = listOf(20, 'URLs to which signed results are posted. See docs/callback.md.', {
+  name: keyName.describe('The name in logs and deliveries: `callback:<name>`.'),
+  url: httpUrl.describe('Where results are posted.'),
+  secrets: secretsOf(1, 5, '`whsec_` and base64 of 24 to 64 bytes.').describe(
+    'The secrets that sign each post to this URL.',
+  ),
+  sources: orNull(someSources).describe('The sources whose results are posted. Unset: all.'),
+  events: orNull(z.array(z.enum(resultEventTypes)).min(1).max(resultEventTypes.length)).describe(
+    'The events to post: `order.updated`, `order.settled`, `line.needs_review`. Unset: each change of a result.',
+  ),
+  allow_http: z
+    .boolean()
+    .default(false)
+    .describe('Allows http to another machine, in a network that nobody else can read.'),
+}).meta(live);
 
 export const resultsSection = section('Where results are written back to.', {
   folder: usualPath(
     'Where results are written: `<source>/<order_id>.json`, and `files/<name>.<id>.csv` for CSV files. Default: `<data_dir>/results`.',
   ),
   group: orNull(groupName).describe(
-    "The group that may read results, by name or by number in quotes. The worker's user must be in it. Unset: only that user.",
+    "The group that may read results, by name or by number in quotes. The worker's user must be in this group. Unset: only that user.",
   ),
   keep_days: orNull(count(1, 36_500)).describe(
-    'Removes result files so many days after their order was settled and delivered everywhere. Unset: never.',
+    'Result files are removed this many days after their order was settled and delivered everywhere. Unset: never.',
   ),
   callbacks,
 }).transform(({ group, ...settings }) => {
@@ -64,7 +60,7 @@ export type CallbackSettings = Omit<z.output<typeof callbacks>[number], 'allowHt
 export const alertsSection = listOf(10, 'Endpoints for alerts. See docs/alerts.md.', {
   name: keyName.describe('The name in logs and health: `alert:<name>`.'),
   url: secretText('required').describe(
-    'Where alerts are sent. A secret, because its holder can post to Slack. `email`: `smtps://user:password@host`.',
+    'The URL to which alerts are sent. It is a secret, because whoever has it can post to Slack. `email`: `smtps://user:password@host`.',
   ),
   format: z
     .enum(['json', 'slack', 'email'])

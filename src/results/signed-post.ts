@@ -85,7 +85,7 @@ const refusesBody: readonly number[] = [400, 406, 409, 413, 415, 422];
 
 function refusal(status: number, askedMs: number | null, configKey: string): DeliveryError {
   const isRedirect = status >= 300 && status < 400;
-  const why = isRedirect ? ': a redirect is not followed, configure the final address' : '';
+  const why = isRedirect ? ': a redirect, which is not followed; configure the final address' : '';
   return new DeliveryError(`the receiver answered ${status}${why}`, {
     reason: `http_${status}`,
     refusesResult: refusesBody.includes(status),

@@ -90,10 +90,7 @@ export class SinkPause {
    * whether it works.
    */
   async endUnneeded(): Promise<void> {
-    await this.#end(
-      false,
-      'nothing waits for this sink any more: it is tried again with the next result',
-    );
+    await this.#end(false, 'no result waits for this sink any more: the pause ends');
   }
 
   async #end(isTrial: boolean, message: string): Promise<void> {
@@ -136,7 +133,7 @@ export class SinkPause {
     if (!this.isPaused && this.#breaker.remind())
       logger.warn(
         { sink, wait_ms: ms },
-        'the receiver asks to wait: nothing is sent to this sink until then',
+        'the receiver asked the worker to wait: nothing is sent to this sink until then',
       );
   }
 
@@ -151,7 +148,7 @@ export class SinkPause {
     if (!wasPaused)
       logger.error(
         line,
-        'this sink fails: it is paused, and tried again with one result at a time',
+        'this sink fails: it is paused, and the worker tries one result at a time',
       );
     else if (isDue) logger.warn({ ...line, paused_ms: forMs }, 'this sink is still paused');
   }

@@ -228,17 +228,17 @@ function whyUnclear(
     return ['invalid_line', `${rule}; nothing was bought`];
   }
   if (line.isShopsOwn) {
-    const rule = `is a gift card of the shop itself, and its SKU ${shownSku} is in the SKU map`;
+    const rule = `is a gift card of the shop itself, but its SKU ${shownSku} is in the SKU map`;
     return ['own_gift_card', `${rule}; nothing was bought`];
   }
   if (context.lacksSku) {
-    const rule = `is a variation without a SKU of its own: ${shownSku} is that of its product`;
+    const rule = `is a variation without a SKU of its own: ${shownSku} is the SKU of its product`;
     const advice = 'nothing was bought, give the variation a SKU in the shop';
     return ['variation_without_sku', `${rule}; ${advice}`];
   }
   if (parentSku === null) return null;
-  const rule = `is a part of the bundle in line ${line.parentId}, whose SKU ${quoted(parentSku)} is in the SKU map, too`;
-  const advice = 'nothing was bought for this line: one of both SKUs must leave the map';
+  const rule = `is a part of the bundle in line ${line.parentId}, whose SKU ${quoted(parentSku)} is also in the SKU map`;
+  const advice = 'nothing was bought for this line: remove one of the two SKUs from the map';
   return ['bundled_line', `${rule}; ${advice}`];
 }
 
@@ -254,8 +254,8 @@ function whyLate(
   const soldMs = paidMs ?? (isDone ? placedMs : null);
   if (soldMs === null) return null;
   if (soldMs < earliestMs) {
-    const since = `before ${isoTime(earliestMs)}, the first start with this shop less \`lookback_h\``;
-    return [oldSale, `orders that were paid ${since}, are not bought; the last was ${orderId}`];
+    const since = `before ${isoTime(earliestMs)} (\`lookback_h\` before the first start with this shop)`;
+    return [oldSale, `orders that were paid ${since} are not bought; the last one was ${orderId}`];
   }
   if (nowMs - soldMs > shop.maxAgeH * 3_600_000) {
     if (isDone) {

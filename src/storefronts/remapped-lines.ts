@@ -27,7 +27,7 @@ export function newRequestFor(
   const { reference, sku: named } = line;
   if (named === null || !Number.isInteger(named.quantity)) {
     throw new OrderSyncError('NOT_ALLOWED', `${reference} was not ordered by a SKU`, {
-      hint: 'order it again without --remap, or under a new line id with what is right',
+      hint: 'order the line again without --remap, or send it with a new line id and the right product',
     });
   }
   const sku = skus.get(named.name);
@@ -61,9 +61,9 @@ export function newRequestFor(
   if (isDeepStrictEqual({ ...purchaseOf(request), rules: request.rules }, same)) {
     throw new OrderSyncError(
       'NOT_ALLOWED',
-      `The SKU map says the same for "${named.name}" as when it was ordered`,
+      `The SKU map has the same product for "${named.name}" as when the line was ordered`,
       {
-        hint: `correct it in ${map.skuMap}, or order it again without --remap`,
+        hint: `correct the SKU in ${map.skuMap}, or order the line again without --remap`,
       },
     );
   }

@@ -181,7 +181,7 @@ type Issue = z.core.$ZodIssue;
 
 /** Both lines are named: an order could be bought as either. */
 function addSame(check: z.RefinementCtx, both: readonly [string, string]): void {
-  const message = `${both.map(quoted).join(' and ')} are one SKU: case, spaces and look-alike letters do not count`;
+  const message = `${both.map(quoted).join(' and ')} count as one SKU: case, spaces and look-alike letters are ignored`;
   for (const sku of both) check.addIssue({ code: 'custom', path: [sku], message });
 }
 
@@ -267,7 +267,7 @@ function fromYaml(content: string): Content {
         const name = isScalar(key) ? key.value : key;
         const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0;
         if (seen.has(name))
-          mistakes.push(wholeFile(lineAt(offset), `the key "${String(name)}" stands twice`));
+          mistakes.push(wholeFile(lineAt(offset), `the key "${String(name)}" is there twice`));
         seen.add(name);
       }
     },
@@ -298,7 +298,7 @@ function fromCsv(content: string): Content {
     const first = lines.get(sku);
     if (first !== undefined) {
       throw new SkuMapError([
-        wholeFile(info.lines, `the SKU "${sku}" stands twice; first in line ${first}`),
+        wholeFile(info.lines, `the SKU "${sku}" is there twice; first in line ${first}`),
       ]);
     }
     lines.set(sku, info.lines);

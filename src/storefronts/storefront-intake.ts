@@ -29,8 +29,8 @@ import type { ReadContext, ShopOrder, UnreadableOrder } from './shop/shop-order.
 import { SkuFile } from './sku-file.ts';
 
 const oldMap = {
-  reason: 'a changed SKU map has a mistake, so the one before is in use',
-  next: 'correct it: `order-sync skus check` names the mistake',
+  reason: 'a changed SKU map has a mistake, so the last good SKU map stays in use',
+  next: 'correct the SKU map: `order-sync skus check` names the mistake',
 };
 const followEveryMs = 5000;
 
@@ -216,7 +216,7 @@ export class ShopHandler {
     if (!isListed && isOfOtherShop(sites, known)) {
       const named = sites.map((site) => messageText(site, 200)).join(', ');
       const id = isObject(document) ? (idOf(document['id']) ?? '') : '';
-      const rule = `orders name another shop (${named}) than this one (${[...known].join(', ')}): nothing of them was taken in; the last was ${id}`;
+      const rule = `orders name another shop (${named}) than this one (${[...known].join(', ')}): these orders were not taken in; the last one was ${id}`;
       await store.flagShop({ source, code: 'other_shop', rule, nowMs });
       this.#deps.onChanged(new Map());
       return false;
@@ -399,7 +399,7 @@ export class ShopHandler {
     const { orderId, modifiedMs, field, rule } = reading;
     const content = hash('sha256', JSON.stringify(document), 'hex').slice(0, 16);
     const about =
-      topic === null ? 'read back from its list of orders' : `webhook ${messageText(topic, 64)}`;
+      topic === null ? "read from the shop's list of orders" : `webhook ${messageText(topic, 64)}`;
     const order = { source, orderId, modifiedMs, field, rule, ...this.#context() };
     const flagged = await store.flagUnreadableOrder({
       ...order,
@@ -431,7 +431,7 @@ export class ShopHandler {
     const { store, logger, onChanged } = this.#deps;
     const { platform, shop, source } = this.shop;
     await store.flagShop({ source, code, rule, nowMs: this.#context().nowMs });
-    logger.error({ platform, shop, code, rule }, 'a delivery about orders cannot be used');
+    logger.error({ platform, shop, code, rule }, 'a webhook about orders cannot be used');
     onChanged(new Map());
   }
 

@@ -97,7 +97,7 @@ export class ShopWriteBack {
       return 'no_call';
     const waitMs = this.#otherLinesMs(statement, delivery.deliveredAtMs);
     if (waitMs > 0)
-      return { waitMs, why: 'delivered lines wait for the others, ten minutes at most' };
+      return { waitMs, why: 'the result waits up to ten minutes for the other lines of the order' };
     const { store, connections, clock } = this.#deps;
     const shop = this.#deps.shop();
     if (shop === null || shop.writeBack === null || !isConnected(shop)) {
@@ -120,7 +120,8 @@ export class ShopWriteBack {
       if (reading.kind === 'order') {
         const { result = shown ?? null } = reading.order;
         if (!(await store.noteResult({ source, orderId, result, nowMs }))) return reading.order;
-        const why = 'it has a result of another worker: see the row `other_worker` of the shop';
+        const why =
+          'the order has a result of another worker: see the row `other_worker` of the shop';
         throw new WriteBackError('waits', why);
       }
       const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';

@@ -204,7 +204,7 @@ export function classify(
     return answered({
       row: 'redirect',
       http,
-      message: `HTTP ${http} redirects to ${target}; it was not followed`,
+      message: `HTTP ${http} redirects to ${target}; the redirect was not followed`,
     });
   }
   if (end.kind === 'fault') {

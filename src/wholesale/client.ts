@@ -113,7 +113,7 @@ const defaultTimeouts: Timeouts = {
   totalMs: 45_000,
 };
 
-const noLookup = 'the wire mapping has no such lookup';
+const noLookup = 'the wire mapping has no lookup by this value';
 const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null });
 
 /** The values of a request that an answer may repeat, and that are no codes. */
@@ -356,7 +356,7 @@ export class WholesaleClient {
     if (path === 'off') return noLookup;
     // An order number comes from the API: a strange one must not throw.
     if (!isPathPart(key) || (number !== null && !isPathPart(number)))
-      return 'an order cannot be looked up by this key';
+      return 'this value cannot stand in the path of a lookup';
     const values = { key, reference: key, ...(number === null ? {} : { number }) };
     return {
       method,
@@ -450,7 +450,7 @@ export class WholesaleClient {
     const { kept } = outcome;
     if (whyCached !== null && end.http !== null && (end.http < 300 || end.http === 404)) {
       const message = withoutSecret(
-        `a cache answered, which proves nothing (${messageText(whyCached, 100)})`,
+        `a cache answered instead of the API, which proves nothing (${messageText(whyCached, 100)})`,
         call.keyValue,
       );
       return {

@@ -115,35 +115,40 @@ function problemsOf({ kind, row, message, read, leaves }: Explained): readonly s
     const isListed = wholesaleErrors.some(({ code }) => code === read['code']);
     return isListed
       ? []
-      : ['the specification does not list this error: its order needs review or is looked up'];
+      : [
+          'the specification does not list this error: an order with this error needs review or is looked up',
+        ];
   }
   if (row !== 'accepted') return [message];
   const unread = names.flatMap((name) =>
     name.startsWith('unread ') ? name.slice('unread '.length) : [],
   );
-  const next = 'map it below `answer`, or list it in `ignored`: until then nothing is delivered';
+  const next =
+    'map each field under `answer`, or list it in `ignored`: until then nothing is delivered';
   if (unread.length > 0) return [`not read of a unit: ${unread.join(', ')}; ${next}`];
   const isOpen = ['pending', 'refunded'].includes(read['status_class'] ?? '');
   const amount = leaves.find(
     ({ path, readAs }) => readAs.length === 0 && /cost|price|amount|total|charge/i.test(path),
   );
   return [
-    ...(isOpen || has('units[') ? [] : ['no unit is read: see `answer.codes` or `answer.esims`']),
-    ...(has('uncountedCost') ? ['the cost is no plain amount: spending is not counted'] : []),
+    ...(isOpen || has('units[')
+      ? []
+      : ['no unit was found: check `answer.codes` or `answer.esims`']),
+    ...(has('uncountedCost') ? ['the cost is not a plain amount: spending is not counted'] : []),
     ...(has('cost') || amount === undefined
       ? []
       : [
-          `is ${amount.path} the cost? map it in \`answer.cost\`: until then spending is not counted`,
+          `is ${amount.path} the cost? If so, map it in \`answer.cost\`: until then spending is not counted`,
         ]),
   ];
 }
 
 /** What is lost while a value of a successful order is not read. */
 const lostWithout = {
-  order_number: 'the order cannot be named to the supplier',
-  reference: 'an answer to another order is noticed only by its goods',
+  order_number: 'you cannot tell the supplier the order number',
+  reference: 'an answer that belongs to another order is noticed only by its product',
   cost: 'spending is not counted',
-  currency: 'the cost counts as one in the currency of the order',
+  currency: 'the cost is counted in the currency of the order',
 } as const;
 
 function notesOf({ kind, row, read }: Explained): readonly string[] {

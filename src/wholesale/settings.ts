@@ -21,11 +21,13 @@ export const wholesaleSection = keysOf({
     .describe('The address of the Wholesale Ordering API.'),
   shop_url: httpUrl
     .optional()
-    .describe("The supplier's web shop, for messages about products that are only sold there."),
+    .describe(
+      "The supplier's web shop, named in messages about products that are only sold there.",
+    ),
   keys: z
     .array(
       keysOf({
-        name: keyName.describe('The name in logs, pauses and attempts.'),
+        name: keyName.describe('The name of the key in logs, pauses and attempts.'),
         ...secretValue('The key itself.'),
       }),
     )
@@ -34,7 +36,7 @@ export const wholesaleSection = keysOf({
     .describe('One to five API keys of one account. Each key has its own budget.')
     .meta(live),
   ca_file: certificatesFile(
-    'Certificate authorities (PEM), instead of those of the system, read at the start.',
+    'A file of certificate authorities (PEM), used instead of those of the system. It is read at the start.',
   ),
   limits: section('The budget that the server allows.', {
     requests: count(1, 100_000).default(60).describe('Calls in a minute, for each key.'),
@@ -45,7 +47,7 @@ export const wholesaleSection = keysOf({
   timeout_ms: durationMs(100, 600_000)
     .default(45_000)
     .describe(
-      'How long a call may take in all. The answer must begin within two thirds of it; the connection must open within a third, at most 5 s.',
+      'The longest time for a whole call. The answer must begin within two thirds of this time; the connection must open within a third, at most 5 s.',
     ),
   wire: z
     .unknown()

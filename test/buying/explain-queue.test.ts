@@ -323,7 +323,7 @@ describe('why an entry is not sent', () => {
     await stepsOf(outbox.store).closeAttempt(close(attempt, waiting, { nowMs }));
     expect(explainedEntry(attempt.entry.reference)).toMatchObject({
       reasons: [
-        'it was sent with the key main, so only that key sends it, until another key is known to be of the same account',
+        'it was sent with the key main, so only that key sends it again, until another key is known to belong to the same account',
       ],
       starts_at: at(0),
     });

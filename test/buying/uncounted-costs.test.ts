@@ -49,7 +49,9 @@ it.each([
     const worker = await charged(total);
     expect(worker.counts()).toMatchObject({ fulfilled: 1 });
     const { rows, spent } = uncounted(worker);
-    expect(rows).toEqual([['uncounted_cost', `its cost is no plain amount: ${told}`]]);
+    expect(rows).toEqual([
+      ['uncounted_cost', `the cost of the order is not a plain amount: ${told}`],
+    ]);
     expect(spent).toMatchObject([{ orders: 0, spent: '0.00', uncounted: 1 }]);
     const [entry] = worker.store.read.resultDocument(1).document.lines[0]?.entries ?? [];
     expect(entry).toMatchObject({ state: 'fulfilled', cost: null });

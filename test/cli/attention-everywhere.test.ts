@@ -402,7 +402,7 @@ const ways: readonly Way[] = [
     name: 'deliveries of a shop about orders that have none',
     fail: async (store) => {
       const rule =
-        'recreate the webhook as a user who may view orders: the delivery order.updated has an error';
+        'recreate the webhook as a user with permission to view orders: the delivery order.updated has an error';
       const flag = { source: 'shop1', code: 'unusable_rest_error', rule, nowMs: agoMs(anHour) };
       await store.storefronts.flagShop(flag);
       await store.storefronts.flagShop(flag);

@@ -27,12 +27,12 @@ it('says in a sentence why each check does not pass, and nothing about those tha
     pauses_not_shown: 2,
   });
   expect(reasons).toEqual([
-    'The disk of the outbox is nearly full, so no new orders are taken in: free space or enlarge the disk.',
+    'The disk of the outbox is nearly full, so no new orders are accepted: free space or enlarge the disk.',
     `Nothing is sent for account since ${since} (api_disabled); 12 entries wait.`,
     '2 more scopes are paused: `order-sync queue status` has them.',
     'The attention list has 3 rejected, 9 invalid_line and more: see `order-sync orders list --attention`.',
     `The sink callback:shop takes no results since ${since} (http_503); 7 wait.`,
-    'The clock of this machine is 125 s behind that of the API: let NTP set it.',
+    'The clock of this machine is 125 s behind that of the API: let NTP set the clock of this machine.',
     'Codes are stored in clear. Make a key.',
     'Callers were refused in the last minute: 4 connections.',
     'The check something_new is `warn`: the log says why.',

@@ -86,7 +86,7 @@ describe('order-sync health', () => {
     ].join('\n');
     expect(await worker.run('health')).toEqual({ code: 0, stdout, stderr: '' });
     const why =
-      'The database cannot be written, or was replaced, so nothing is accepted: repair its disk, then restart.';
+      'The database cannot be written, or was replaced, so no orders are accepted: repair its disk, then restart the worker.';
     expect(await worker.run('health', '--strict')).toEqual({
       code: 8,
       stdout: `${stdout}${why}\n`,

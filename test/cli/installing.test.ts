@@ -89,7 +89,7 @@ describe('order-sync init', () => {
     for (const name of readdirSync(lost.dataDir).filter((file) => file.startsWith('order-sync.db')))
       rmSync(join(lost.dataDir, name));
     const again = await lost.run('init');
-    expect(again.stderr).toContain('this is another database than the outbox that was used last');
+    expect(again.stderr).toContain('this is not the outbox that the worker used last');
     expect(again.stdout).toContain('are looked up before they are sent');
     expect(await status()).toMatchObject({ pauses: [{ scope: 'account', reason: 'older_copy' }] });
     // A third time is no loss.
@@ -352,7 +352,9 @@ describe('order-sync check-config', () => {
       change(from, to);
       const { code, stdout, stderr } = await place.run('check-config');
       expect([code, stdout]).toEqual([5, '']);
-      expect(stderr).toContain('instance or prefix is not the one this database was made with');
+      expect(stderr).toContain(
+        'instance or prefix is not the one that this database was made with',
+      );
       expect(await place.run('run')).toMatchObject({ code: 5 });
     }
     change('', '');

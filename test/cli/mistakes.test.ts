@@ -93,7 +93,7 @@ const configs: readonly [string, string, RegExp][] = [
     /admin\.listen must be .*240020/,
   ],
   [
-    'a key that stands twice',
+    'a key that is there twice',
     `${text}instance: b\n`,
     /:7:1 is not valid YAML: Map keys must be unique/,
   ],

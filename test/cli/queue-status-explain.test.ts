@@ -165,7 +165,7 @@ describe('order-sync queue status --explain, while a worker runs', () => {
       code: 4,
       stdout: '',
       stderr:
-        'order-sync: No reference "os-nobody" is in the outbox\nWhat to do: look for it with `order-sync orders list --search`\n',
+        'order-sync: No reference "os-nobody" is in the outbox\nWhat to do: look for the order with `order-sync orders list --search`\n',
     });
   });
 });

@@ -149,7 +149,7 @@ describe('a mapping that cannot match', () => {
       'wholesale.wire.headers.Host=x',
       'headers.Host must be a header that the worker does not set itself',
     ],
-    ['wholesale.wire.headers.Note=x {reference}', 'must be a constant, or {reference} alone'],
+    ['wholesale.wire.headers.Note=x {reference}', 'must be a fixed text, or only {reference}'],
     [
       'wholesale.wire.gift_card_order.body={reference: "{reference}", quantity: "{quantity}", sku: "{variantt}"}',
       'must be one of {variant}, {reference}',

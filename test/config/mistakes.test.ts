@@ -29,7 +29,7 @@ log: { level: loud }
       '--set admin.listen must be host:port, for example "127.0.0.1:9090", got "here" (string)',
       'c.yaml:1:11 instance must be text (in quotes, if it looks like a number), got 12 (number)',
       'c.yaml:2:1 data_dri is no key of this version; did you mean "data_dir"?',
-      'c.yaml:5:7 intake.folders.0.name is required: the name in logs, health and metrics.',
+      'c.yaml:5:7 intake.folders.0.name is required: the name of the folder in logs, health and metrics.',
       'c.yaml:5:16 intake.folders.0.ready must be one of stable, done_file, got "soon" (string)',
       'c.yaml:5:22 intake.folders.0.scan_interval_ms is no key of this version; expected one of name, inbox, archive, rejected, group, ready, source, currency, sku_map, columns, format, only, unmatched, allow_mangled_ids',
       'c.yaml:7:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',

@@ -31,7 +31,7 @@ describe('the configuration of write-back', () => {
       shopOf(rest, 'iccid_field: code', 'write_back: { line_meta: true }'),
     );
     expect(mistakes.join()).toContain(
-      'line_meta writes delivered codes into the field "Code" of lines, which iccid_field',
+      'line_meta writes delivered codes into the field "Code" of lines, but iccid_field',
     );
     expect(mistakesOf(shopOf(rest, 'write_back: { line_meta: true }'))).toEqual([]);
   });

@@ -19,10 +19,10 @@ it('a database that lacks a call, an entry or a decision is an older copy', () =
 
 it('another database is noticed, however far it has come, unless it has taken the place of that one already', () => {
   const other = { databaseId: 'b', attempt: 99, entry: 99, decision: 99 };
-  expect(reasonForOlderCopy(known, { ...other, replaced: null })).toContain('another database');
+  expect(reasonForOlderCopy(known, { ...other, replaced: null })).toContain('not the outbox that');
   expect(reasonForOlderCopy(known, { ...other, replaced: known })).toBeNull();
   // It took the place of an earlier state: since then that outbox was used again.
   expect(reasonForOlderCopy(known, { ...other, replaced: { ...known, attempt: 9 } })).toContain(
-    'another database',
+    'not the outbox that',
   );
 });

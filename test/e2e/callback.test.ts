@@ -96,7 +96,7 @@ describe('the callback sink in a running worker', () => {
     const worker = installation.start();
     const failed = await worker.line((line) => line.msg === 'a result could not be delivered');
     expect(failed['err']).toBe(
-      'the receiver answered 307: a redirect is not followed, configure the final address',
+      'the receiver answered 307: a redirect, which is not followed; configure the final address',
     );
     await worker.line(
       (line) =>

@@ -101,7 +101,7 @@ const faults: readonly Fault[] = [
     happens: (database) => {
       for (const side of ['', '-wal', '-shm']) rmSync(`${database}${side}`);
     },
-    message: 'was removed while the worker had it open',
+    message: 'was removed while the worker had the file open',
   },
 ];
 

@@ -17,7 +17,7 @@ const cancelOf = (source: string, changes: Record<string, unknown> = {}) => ({
   lines: [{ line_id: '1', type: 'esim_cancel', iccid, ...changes }],
 });
 const rule = (source: string): string =>
-  `iccid: must be that of an eSIM that the source "${source}" bought here: only the source that bought an eSIM may cancel it. Check the ICCID; an operator cancels it with \`order-sync submit\`, under the source that bought it`;
+  `iccid: must be that of an eSIM that the source "${source}" bought here: only the source that bought an eSIM may cancel it. Check the ICCID; an operator can cancel the eSIM with \`order-sync submit\`, under the source that bought it`;
 
 /** `shop1` bought an eSIM in its order `1001`. */
 async function buyEsim(outbox: Outbox): Promise<void> {

@@ -37,7 +37,11 @@ describe('the log', () => {
     log.info('last');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { msg: 'first' },
-      { level: 'error', lines: 3, msg: 'nobody read the log for a while: lines were dropped' },
+      {
+        level: 'error',
+        lines: 3,
+        msg: 'the reader of the log was too slow: log lines were dropped',
+      },
       { msg: 'last' },
     ]);
   });

@@ -21,9 +21,18 @@ test('a flood of refusals is a line a reason and one a minute, and only some of 
   clock.pass(60_000);
   await expect.poll(() => counts.recent()).toBeNull();
   expect(lines).toMatchObject([
-    { reason: 'pipelined', msg: 'refused a caller: others are counted for a minute' },
-    { reason: 'connections', msg: 'refused a caller: others are counted for a minute' },
-    { refused: { pipelined: 1000, connections: 1 }, msg: 'refused callers in the last minute' },
+    {
+      reason: 'pipelined',
+      msg: 'refused a caller: further refusals are counted for a minute, then logged as one line',
+    },
+    {
+      reason: 'connections',
+      msg: 'refused a caller: further refusals are counted for a minute, then logged as one line',
+    },
+    {
+      refused: { pipelined: 1000, connections: 1 },
+      msg: 'callers were refused in the last minute',
+    },
   ]);
   counts.count('unauthorized shop', false, { path: '/x' });
   expect([counts.recent(), lines.at(-1)]).toMatchObject([

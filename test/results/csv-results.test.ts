@@ -83,7 +83,7 @@ it('is written when the last row of its file has ended, and not before', async (
   const { loop, folder, delivery, buy } = await withFile();
   await expect
     .poll(delivery)
-    .toMatchObject({ last_error: 'waits for the results of its rows', tries: 0 });
+    .toMatchObject({ last_error: 'the CSV result waits for the results of its rows', tries: 0 });
   expect(readdirSync(folder)).toEqual([]);
   await buy();
   loop.notify();

@@ -213,7 +213,7 @@ describe('a sink that fails', () => {
     await passUntil(() => paused().length === 0, 20 * minute);
     expect(paused()).toEqual([]);
     expect(delivered).toEqual([]);
-    expect(logged('nothing waits for this sink any more')).toHaveLength(1);
+    expect(logged('no result waits for this sink any more')).toHaveLength(1);
   });
 
   it('is not paused any more when the worker died after its last delivery', async () => {

@@ -119,7 +119,7 @@ describe('an order that names another shop', () => {
     const shops = await startShops(rest('https://shop.example.com'));
     for (const id of [727, 728, 729]) await shops.woo(wooOrder({ id, ...body }), headers);
     expect([shops.bought(), shops.flagged()]).toEqual([[], ['null other_shop']]);
-    expect(shops.reasons()[0]).toMatch(/another shop .* the last was 729 \(3 times\)$/);
+    expect(shops.reasons()[0]).toMatch(/another shop .* the last one was 729 \(3 times\)$/);
   });
 
   it.each([
@@ -208,7 +208,7 @@ describe('an order that was paid before its shop was connected', () => {
     const shirt = [{ id: 1, sku: 'SHIRT', quantity: 1, meta_data: [] }];
     await shops.woo(wooOrder({ id: 803, date_paid_gmt: gmt(50 * hour), line_items: shirt }));
     expect([shops.bought().length, shops.flagged()]).toEqual([1, ['null old_sale']]);
-    expect(shops.reasons()[0]).toMatch(/the last was 802$/);
+    expect(shops.reasons()[0]).toMatch(/the last one was 802$/);
   });
 
   it('is bought when it was placed before and paid after', async () => {

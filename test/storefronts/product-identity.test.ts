@@ -88,7 +88,7 @@ const variation = (lineId: string, sku: string) =>
   });
 
 describe('a variation that the shop shows with a SKU of the map', () => {
-  it('is flagged when the SKU is that of its product, also after a webhook, and bought when it is its own', async () => {
+  it('is flagged when the SKU is the SKU of its product, also after a webhook, and bought when it is its own', async () => {
     const stub = await new StubWooCommerce().open();
     stub.products.set('STEAM-20', 'variable').set('STEAM-50', 'variation');
     const { run, bought, flagged, handler } = await readBackOf('woocommerce', stub);
@@ -171,7 +171,7 @@ it.each([
     [],
   ],
   [
-    'not bought when the SKU is that of its product',
+    'not bought when the SKU is the SKU of its product',
     'variable',
     [],
     ['1/315 unknown_sku', '1/315 variation_without_sku'],

@@ -134,7 +134,7 @@ describe('a rejected line whose SKU map was corrected', () => {
     [
       'says the same',
       '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }',
-      /says the same for "STEAM-20"/,
+      /has the same product for "STEAM-20"/,
     ],
     [
       'does not know it',

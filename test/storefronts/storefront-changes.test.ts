@@ -140,7 +140,7 @@ describe.each(
     ]);
     expect(shops.flagged()).toEqual(['11 held']);
     expect(shops.reasons()[0]).toBe(
-      '11 it was ordered as "STEAM-20", and the storefront\'s order has "STEAM-3PACK" there now',
+      '11 the line was ordered as "STEAM-20", and the storefront\'s order now has "STEAM-3PACK" there',
     );
   });
 
@@ -358,7 +358,8 @@ describe('a line that is lowered before it was sent', () => {
     const { json } = await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
     // Nothing of it was taken back: an operator decides.
     expect(json.taken_back).toBe(0);
-    const why = '11 1 of 2 were refunded or removed in the storefront after it was ordered';
+    const why =
+      '11 1 of 2 pieces were refunded or removed in the storefront after the line was ordered';
     expect([shops.bought(), shops.reasons()]).toEqual([['11 2 x steam-usd-20 held'], [why]]);
   });
 
@@ -427,7 +428,7 @@ describe('the shops of both platforms', () => {
       expect.stringMatching(/^11 .* held$/),
       expect.stringMatching(/^12 .* held$/),
     ]);
-    expect(shops.reasons()[0]).toContain('does not say since when');
+    expect(shops.reasons()[0]).toContain('but not since when');
   });
 
   it('flag an order that was paid more than a day ahead of our clock', async () => {

@@ -27,7 +27,7 @@ describe('a line that cannot be read', () => {
       { result: 'paid', accepted: 1, flagged: 1 },
     ]);
     const rule =
-      'must be a positive whole number, but is "-1"; nothing was bought for it: correct the line in the shop, and it is taken in by itself';
+      'must be a positive whole number, but is "-1"; nothing was bought for it: correct the line in the shop, and the worker takes it in by itself';
     expect(attentionOf(shops)).toMatchObject([
       {
         kind: 'storefront',
@@ -100,7 +100,9 @@ describe('a line that cannot be read', () => {
       },
       {
         lineId: '316',
-        message: expect.stringContaining('what changed after it was ordered is not applied'),
+        message: expect.stringContaining(
+          'changes that the shop made to this line after it was ordered are not applied',
+        ),
       },
     ]);
     await shops.woo(order([card(315, 2), card(316, 1)], 2));

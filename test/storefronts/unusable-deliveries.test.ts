@@ -145,7 +145,7 @@ describe('a signed delivery about orders without one that can be used', () => {
       [
         'delivery_unusable',
         'unusable_rest_error',
-        'recreate the webhook as a user who may view orders: the delivery order.updated has the error "woocommerce_rest_cannot_view: Sorry, you cannot list resources."',
+        'recreate the webhook as a user with permission to view orders: the delivery order.updated has the error "woocommerce_rest_cannot_view: Sorry, you cannot list resources."',
       ],
     ]);
     expect(whatToDo('delivery_unusable')).toContain('look in the shop for paid orders');

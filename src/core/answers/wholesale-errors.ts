@@ -26,37 +26,57 @@ const listed = (
   action,
 });
 const otherPlan =
-  'Choose another plan, or correct its quantity (1 to 30) or days: the message says what is wrong.';
-const nothing = 'Nothing: the worker tries it again by itself.';
+  'Choose another plan, or correct the quantity (1 to 30) or the days: the message says what is wrong.';
+const nothing = 'Nothing: the worker tries again by itself.';
 const notCancelled =
-  'It was installed, topped up or cancelled before, and stays. Only if the message says that it could not be checked, try again later.';
+  'The eSIM was installed, topped up or cancelled before, so it cannot be cancelled. Try again later only if the message says that the eSIM could not be checked.';
 const otherReference =
-  "Do not order it again: the supplier has an order with its reference. Look for that in the supplier's lists.";
+  "Do not order the line again: the supplier has an order with its reference. Look for this order in the supplier's lists.";
 const topup =
   'Choose a plan that this eSIM can be topped up with. A cancelled or expired eSIM has none.';
 
 /** The 19 rows of Spec 7. */
 export const wholesaleErrors: readonly WholesaleErrorRow[] = [
-  listed(401, 'invalid_key', both, 'Have the key of the worker replaced: the supplier refuses it.'),
+  listed(
+    401,
+    'invalid_key',
+    both,
+    'Ask for a new key for the worker: the supplier refuses the present key.',
+  ),
   listed(403, 'account_not_allowed', both, 'Ask the supplier why the account is refused.'),
-  listed(403, 'ip_not_allowed', both, "Have the supplier's key allow the address of the worker."),
-  listed(404, 'not_found', both, 'Check the ICCID or destination: the supplier does not know it.'),
+  listed(
+    403,
+    'ip_not_allowed',
+    both,
+    'Ask the supplier to allow the address of the worker for the key.',
+  ),
+  listed(
+    404,
+    'not_found',
+    both,
+    'Check the ICCID or destination: the supplier does not know this value.',
+  ),
   listed(402, 'insufficient_balance', both, 'Add money to this balance at the supplier.'),
   listed(409, 'reference_in_use', both, otherReference),
-  listed(422, 'currency_unavailable', both, 'Order it from the balance of another currency.'),
+  listed(
+    422,
+    'currency_unavailable',
+    both,
+    'Order the product from the balance of another currency.',
+  ),
   listed(422, 'invalid_request', both, 'Correct what the message names.'),
   listed(
     422,
     'order_refused',
     both,
-    'The message may say why the supplier refused the order. If it does not, ask the supplier.',
+    'See whether the message says why the supplier refused the order. If not, ask the supplier.',
   ),
   listed(429, null, both, nothing),
   listed(503, 'api_disabled', both, nothing),
   listed(404, 'invalid_variant', giftCards, 'Correct the product: the supplier does not sell it.'),
   listed(409, 'out_of_stock', giftCards, 'Order fewer, or try later.'),
-  listed(422, 'limit_exceeded', giftCards, 'Order fewer at once, in several lines.'),
-  listed(422, 'not_api_sellable', giftCards, "Buy it by hand in the supplier's web shop."),
+  listed(422, 'limit_exceeded', giftCards, 'Order fewer pieces at once, in several lines.'),
+  listed(422, 'not_api_sellable', giftCards, "Buy the product by hand in the supplier's web shop."),
   listed(404, 'invalid_plan', esims, otherPlan),
   listed(422, 'invalid_plan', esims, otherPlan),
   listed(422, 'topup_not_allowed', esims, topup),

@@ -25,13 +25,13 @@ export const isOverdue = (facts: { readonly notAfterMs: number | null }, nowMs: 
   facts.notAfterMs !== null && nowMs >= facts.notAfterMs;
 
 const overdueReason =
-  'its deadline passed while its outcome was unknown, and it cannot be looked up: the same reference again could buy it late';
+  'the deadline of the line passed while its outcome was unknown, and the order cannot be looked up: sending the same reference again could buy the line too late';
 const elsewhereReason =
-  'the outbox was lost, its order may have been charged to another balance or bought in parts, and it cannot be looked up';
+  'the outbox was lost, and the line was perhaps charged to another balance or bought in parts; the order cannot be looked up';
 const endingReason =
-  'it was cancelled after a call of it had left, and cannot be looked up: was it bought?';
+  'the line was cancelled after a call for it was sent, and the order cannot be looked up: was the line bought?';
 const expiredReason =
-  'nobody knows whether its reference is still remembered, so it is not sent again, and it cannot be looked up';
+  'the API has perhaps forgotten the reference of the line, so the line is not sent again; the order cannot be looked up';
 
 /**
  * Decides this when the call is about to be made: since the next step was chosen, a pause or a full

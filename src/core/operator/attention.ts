@@ -44,7 +44,7 @@ const line = holding('this line');
 const itsScope = holding(null);
 const notBought = holding(
   'this line: its customer gets nothing',
-)`correct its cause and order it again with ${'reorder'} (with a corrected SKU map ${'remap'}), or refund it in the shop, then end this row with ${'ack'}`;
+)`correct the cause and order the line again with ${'reorder'} (after a correction of the SKU map ${'remap'}), or refund the line in the shop, then end this row with ${'ack'}`;
 
 /**
  * Why a row stands in the attention list (the column `reason` of the view `outbox_attention`), and
@@ -52,100 +52,100 @@ const notBought = holding(
  * alerts and docs/reference/attention.md take them from here.
  */
 export const attentionReasons = {
-  needs_review: line`compare it with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
-  held: line`release it with ${'release'}, or end it with ${'cancel'}`,
-  held_by_shop: line`it is released when its shop shows the order as paid again; ${'release'} buys it now`,
-  over_limit: line`it is bought by itself when the limit, or its \`max_cost\`, allows it again; ${'release'} buys it now, ${'cancel'} ends it`,
-  held_as_same_line: line`if it is another purchase, buy it with ${'release'}; if both are one, end it with ${'cancel'}`,
+  needs_review: line`compare the line with the supplier's list, then settle it with ${'resolve'}, or try again with ${'retry'}`,
+  held: line`release the line with ${'release'}, or end it with ${'cancel'}`,
+  held_by_shop: line`the line is released when the shop shows its order as paid again; ${'release'} buys the line now`,
+  over_limit: line`the worker buys the line when the limit, or the line's \`max_cost\`, allows it; ${'release'} buys it now, ${'cancel'} ends it`,
+  held_as_same_line: line`if this line and the earlier one are two purchases, buy this line with ${'release'}; if both are one purchase, end this line with ${'cancel'}`,
   outcome_unknown: holding(
-    'this line; with two such lines, their product',
-  )`the worker looks it up; ${'retry'} does it at once, ${'show'} has the attempts`,
+    'this line; with two such lines, every line of their product',
+  )`the worker looks the order up; ${'retry'} looks it up at once, ${'show'} lists the attempts`,
   older_copy: holding(
-    'orders that came after the copy was made: they are missing',
-  )`have the shops send them again (docs/operating.md, Restore); the row ends by itself`,
+    'orders that came in after the copy was made: the outbox does not have them',
+  )`have the shops send the missing orders again (docs/operating.md, Restore); the row ends by itself`,
   key_used_elsewhere: holding(
-    'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
-  )`stop the other worker or program that uses this key, or give this worker keys of its own; where there is none, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
+    'orders: another program uses up their budget, and if it runs on a copy of this outbox, it buys them as well',
+  )`stop the other worker or program that uses this key, or give this worker keys of its own; if there is no other program, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
   lookup_unproven: holding(
-    'lines with an unknown outcome, and refused ones: they need review',
+    'lines with an unknown outcome and rejected lines: they need review',
   )`correct the path in \`wholesale.wire.lookup\`, then \`reload\`; the row ends when a lookup finds the order`,
   balance_low: holding(
-    'nothing yet; at 0, what is charged to it waits',
+    'nothing yet; at 0, orders that are charged to this balance wait',
   )`top up at the supplier, then enter the new balance with ${'balance'}`,
   limit_near: holding(
     'nothing yet; orders over the limit are held',
-  )`look whether the shop really sold so much; if so, raise the limit under \`spend.limits\``,
+  )`check whether the shop really sold so much; if so, raise the limit under \`spend.limits\``,
   paused_by_person: itsScope`resume it with ${'resume'}`,
-  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`check-config --reload\`; if it is right, ${'resume'}`,
-  api_unreachable: itsScope`wait if the supplier is down: the worker tries again; else repair the connection`,
+  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`check-config --reload\`; if the mapping is right already, ${'resume'}`,
+  api_unreachable: itsScope`if the supplier is down, wait: the worker tries again; if not, repair the connection`,
   wrong_address: itsScope`correct \`wholesale.base_url\` or \`wholesale.ca_file\`, then restart the worker`,
   key_denied: itsScope`replace the key and \`check-config --reload\`, or ask the supplier; then ${'resume'}`,
   account_denied: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
-  price_rose: itsScope`compare the new price with what the shop sells the product for; ${'resume'} accepts it, ${'cancel'} ends orders that are not worth it`,
+  price_rose: itsScope`compare the new price with what the shop sells the product for; ${'resume'} accepts it, ${'cancel'} ends orders that are too expensive now`,
   balance_too_low: itsScope`top up at the supplier, then ${'resume'}`,
-  key_of_other_account: itsScope`configure a key of the account that bought the orders; if this account is right from now on, ${'resume'}`,
-  product_refused: itsScope`ask the supplier why: the worker tries one order at a time. Once it can be bought, ${'resume'}, and order the refused lines again with ${'reorder'}. If the SKU map was wrong, end the lines that wait with ${'cancel'}, and order all again with ${'remap'}`,
-  paused: itsScope`read the answers in ${'show'}, ask the supplier or correct \`wholesale.wire\`, then ${'resume'}`,
+  key_of_other_account: itsScope`configure a key of the account that bought the orders; if you want to buy from the new account from now on, ${'resume'}`,
+  product_refused: itsScope`ask the supplier why: meanwhile the worker tries one order at a time. When the product can be bought, ${'resume'}, and order the rejected lines again with ${'reorder'}. If the SKU map was wrong, end the waiting lines with ${'cancel'}, and order all of them again with ${'remap'}`,
+  paused: itsScope`read the answers of the API with ${'show'}, ask the supplier or correct \`wholesale.wire\`, then ${'resume'}`,
   sink_paused: holding(
-    'what is sent there',
+    'results for this sink',
   )`repair the receiver or the folder: the worker tries again at least every five minutes, and at once with ${'try'}`,
   awaits_read_back: holding(
     'this order',
-  )`check the keys of the shop's API, then read it with ${'reconcile'}`,
+  )`check the keys of the shop's API, then read the shop with ${'reconcile'}`,
   awaits_recheck: holding(
     'the unsent lines of this order',
-  )`repair the connection to the shop's API: the worker tries again; or end it with ${'cancel'}`,
+  )`repair the connection to the shop's API: the worker tries again; or end the lines with ${'cancel'}`,
   file_refused: holding(
     'every line of the file',
   )`correct the file and send it again, then end this row with ${'ack'}`,
   result_given_up: holding(
     'this result; the orders of a CSV file also have their JSON results',
-  )`repair the receiver and write it again with ${'rewrite'}, or end this row with ${'ack'}`,
+  )`repair the receiver, then send the result again with ${'rewrite'}, or end this row with ${'ack'}`,
   gone_in_shop: holding(
     'nothing: the shop has deleted the order',
-  )`give the units by hand if it is paid, then end this row with ${'ack'}`,
+  )`if the order is paid, give the units to the customer by hand, then end this row with ${'ack'}`,
   nobody_mailed: holding(
     'this order: its customer got no mail',
-  )`give the codes of its note by hand, complete it in the shop, then end this row with ${'ack'}`,
+  )`give the customer the codes in the order's note by hand, complete the order in the shop, then end this row with ${'ack'}`,
   rejected: notBought,
   expired: notBought,
   units_missing: holding(
     'this line: its customer waits for the units',
-  )`enter the units with ${'enter_units'}, or give them by hand, then end this row with ${'ack'}`,
+  )`enter the units with ${'enter_units'}, or give them to the customer by hand, then end this row with ${'ack'}`,
   shown_twice: holding(
-    'nothing: it was delivered, perhaps to the wrong customer',
-  )`ask the supplier whose it is, replace the wrong one, then end this row with ${'ack'}`,
+    'nothing: the code was delivered, perhaps to the wrong customer',
+  )`ask the supplier to which order the code belongs, give the other order a new code, then end this row with ${'ack'}`,
   uncounted_cost: holding(
-    'nothing; the amount spent leaves it out',
-  )`read the answer with ${'test'}, correct \`wholesale.wire.answer\`, then end this row with ${'ack'}`,
+    'nothing; but the spent amount does not include this order',
+  )`see how the answer is read with ${'test'}, correct \`wholesale.wire.answer\`, then end this row with ${'ack'}`,
   line_refused: line`correct the line and send it again, or end this row with ${'ack'}`,
   other_content: holding(
     'nothing: the first content counts',
-  )`compare both in ${'show'}, then end this row with ${'ack'}`,
-  sku_unknown: line`correct the SKU map or the SKU in the shop, and it is bought; or end this row with ${'ack'}`,
-  changed_in_shop: line`look at the order in the shop and decide what becomes of it (${'give'} gives a part of it), then end this row with ${'ack'}`,
+  )`compare the new content with the order in ${'show'}, then end this row with ${'ack'}`,
+  sku_unknown: line`correct the SKU map or the SKU in the shop, and the worker buys the line; or end this row with ${'ack'}`,
+  changed_in_shop: line`look at the order in the shop and decide what the customer gets (${'give'} gives a part of the pieces), then end this row with ${'ack'}`,
   webhook_off: holding(
-    'nothing: read-back brings its orders, minutes later',
-  )`switch it on in the shop, or give the worker's key the right to write; the row ends by itself`,
+    "nothing: read-back brings the shop's orders, minutes later",
+  )`switch the webhook on in the shop, or give the worker's key permission to write; the row ends by itself`,
   old_sale: holding(
     'nothing, if these orders were delivered before',
-  )`if one was not, raise \`lookback_h\` or \`max_age_h\` of the shop, \`check-config --reload\`, and read it with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
+  )`if an order was not, raise \`lookback_h\` or \`max_age_h\` of the shop, \`check-config --reload\`, and read the shop with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   other_shop: holding(
     'the orders that name another shop',
   )`remove the webhook from the copy of the shop; or, if the address is right, add it to \`sites\`, \`check-config --reload\`, and read the orders with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   delivery_unusable: holding(
-    'the orders of such deliveries',
-  )`do what the message says, look in the shop for paid orders that are missing here, then end this row with ${'ack'}`,
+    'the orders in such webhooks',
+  )`do what the message says, check the shop for paid orders that the worker does not have, then end this row with ${'ack'}`,
   skus_lost: holding(
     'the orders with these SKUs',
-  )`put them back into the SKU map, and flagged orders are bought; or end this row with ${'ack'}`,
+  )`put these SKUs back into the SKU map, and the worker buys the flagged orders; or end this row with ${'ack'}`,
   signature_refused: holding(
-    'nothing: read-back brings its orders, minutes later',
-  )`copy the secret of its webhooks into the file of \`secrets\` and \`check-config --reload\`; the row ends with the next signed webhook`,
+    "nothing: read-back brings the shop's orders, minutes later",
+  )`copy the secret of the shop's webhooks into the file that \`secrets\` names, then \`check-config --reload\`; the row ends with the next signed webhook`,
   other_worker: holding(
     'every purchase for this shop',
-  )`stop the other worker, then end this row with ${'ack'}: the held orders are bought`,
-  waits_long: line`the worker tries it again; or end it with ${'cancel'}`,
+  )`stop the other worker, then end this row with ${'ack'}: after that the held orders are bought`,
+  waits_long: line`the worker tries this line again; or end it with ${'cancel'}`,
 } satisfies Readonly<Record<string, Meaning>>;
 export type AttentionReason = keyof typeof attentionReasons;
 
@@ -165,11 +165,10 @@ export function whatToDo(reason: AttentionReason, nameOf = asCommand): string {
 export function holdsUp(reason: AttentionReason, scope: string | null): string {
   const { holdsUp: held } = attentionReasons[reason];
   if (held !== null) return held;
-  if (scope === 'account') return 'everything that is to be sent';
+  if (scope === 'account') return 'everything that the worker would send';
   if (scope === 'family:gift_card') return 'gift card orders';
   if (scope === 'family:esim') return 'eSIM orders';
-  if (scope?.startsWith('key:'))
-    return 'what is sent with this key; with every key paused, everything';
+  if (scope?.startsWith('key:')) return 'calls with this key; if every key is paused, all calls';
   return scope?.startsWith('balance:')
     ? 'orders that are charged to this balance'
     : 'orders of this product';
@@ -209,18 +208,18 @@ interface Happened {
 export function attentionMessage({ reason, message, scope, evidence }: Happened): string | null {
   switch (reason) {
     case 'product_refused':
-      return `the supplier refuses this product, so its other lines wait instead of being rejected. ${message ?? ''}`;
+      return `the supplier refuses this product, so other lines of this product wait instead of being rejected. ${message ?? ''}`;
     case 'key_used_elsewhere':
-      return `the API answers 429 to ${scope ?? ''} although this worker keeps within the limits, last at ${evidence.last_at ?? ''}`;
+      return `the API answers 429 to ${scope ?? ''} although this worker keeps within the limits; the last 429 came at ${evidence.last_at ?? ''}`;
     case 'lookup_unproven':
       return `a lookup at ${evidence.path ?? ''} does not find the order ${evidence.reference ?? ''}, which was bought`;
     case 'sink_paused':
       return `the sink ${scope ?? ''} takes no results: ${message ?? ''}`;
     case 'awaits_read_back':
-      return 'the delivery had no whole order, did not say which line was refunded, or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back';
+      return "the shop's webhook did not have the whole order, which line was refunded, or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back";
     case 'awaits_recheck': {
       const problem = message === null ? '' : `: ${message}`;
-      return `it is read again from the shop before it is bought, and that did not succeed yet${problem}`;
+      return `the order must be read again from the shop before it is bought, but this has failed so far${problem}`;
     }
     case 'file_refused':
       return `the file ${evidence.file ?? ''} was refused: ${message ?? ''}`;
@@ -231,7 +230,7 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
     case 'units_missing':
       return unitsMissing(evidence);
     case 'uncounted_cost':
-      return `its cost is no plain amount: ${message ?? ''}`;
+      return `the cost of the order is not a plain amount: ${message ?? ''}`;
     case 'line_refused':
     case 'other_content':
     case 'sku_unknown':
@@ -253,5 +252,5 @@ function unitsMissing(evidence: AttentionEvidence): string {
     order_number: number = null,
   } = evidence;
   const order = number === null ? '' : `, as order ${number}`;
-  return `${missing} of ${counted(quantity, 'unit')} ${missing === 1 ? 'is' : 'are'} not in the outbox: ${operator} found that it was bought${order}`;
+  return `${missing} of ${counted(quantity, 'unit')} ${missing === 1 ? 'is' : 'are'} not in the outbox: ${operator} found that the line was bought${order}`;
 }

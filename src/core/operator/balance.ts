@@ -19,5 +19,5 @@ export function balanceText({ currency, left, hoursLeft }: Balance, rough = fals
 export function readAmount(text: string) {
   const [, amount, currency] = /^(\d{1,9}(?:\.\d{1,6})?) ([A-Z]{3})$/.exec(text) ?? [];
   if (currency !== undefined) return { millionths: Math.round(Number(amount) * 1e6), currency };
-  throw new OrderSyncError('INVALID_INPUT', `"${text}" is no amount such as "1200.00 USD"`);
+  throw new OrderSyncError('INVALID_INPUT', `"${text}" is not an amount such as "1200.00 USD"`);
 }

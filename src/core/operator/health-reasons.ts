@@ -3,17 +3,18 @@ import { sentence } from '../message-text.ts';
 /** The cause and the first step where the details of a check do not say more. */
 const meanings: Readonly<Record<string, string>> = {
   database:
-    'The database cannot be written, or was replaced, so nothing is accepted: repair its disk, then restart.',
-  disk: 'The disk of the outbox is nearly full, so no new orders are taken in: free space or enlarge the disk.',
+    'The database cannot be written, or was replaced, so no orders are accepted: repair its disk, then restart the worker.',
+  disk: 'The disk of the outbox is nearly full, so no new orders are accepted: free space or enlarge the disk.',
   progress_file:
-    'The progress file cannot be written, so an older copy of the database may not be noticed: repair it.',
+    'The progress file cannot be written, so the worker could miss that a database is an older copy: repair the progress file.',
   folder:
-    'Files of this watched folder are not read, because its inbox, another of its folders or its SKU map cannot be used: repair what the log names.',
+    'Files of this watched folder are not read, because its inbox, another of its folders or its SKU map cannot be used: the log says which.',
   webhook:
-    'The intake over HTTP refuses callers, has a long queue, or a SKU map that cannot be used: the log says which.',
-  clock: 'The clock of this machine differs from that of the API: let NTP set it.',
+    'The intake over HTTP refuses callers, has a long queue, or has an unusable SKU map: the log says which.',
+  clock:
+    'The clock of this machine differs from that of the API: let NTP set the clock of this machine.',
   config:
-    'The changed configuration was refused, and the one before is in use: run `order-sync check-config`.',
+    'The changed configuration has mistakes, so the configuration before the change is in use: run `order-sync check-config`.',
   read_back:
     "A shop cannot be read back: check the address and the keys of the shop's API; the log has its answer.",
 };
@@ -30,7 +31,7 @@ export function checkReason(
   const { reason, next, ahead_ms: aheadMs } = details;
   if (typeof aheadMs === 'number') {
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
-    return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the API: let NTP set it.`;
+    return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the API: let NTP set the clock of this machine.`;
   }
   if (typeof reason !== 'string')
     return (

@@ -122,17 +122,21 @@ export function decideAction(
   const subject = { ...facts, mayBeBought: mayBeBought(facts) };
   const allowed = allowedActions(subject);
   const may =
-    allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.join(', ')}`;
+    allowed.length === 0
+      ? 'no action is possible for this entry'
+      : `what can be done: ${allowed.join(', ')}`;
   if (facts.callOpen && facts.state !== 'sending') {
     return refuse(`a call for ${facts.reference} is in flight`, 'try again when the call is over');
   }
   if (!allowed.includes(order.action)) {
     const unknown = isMaybeBought(subject) ? ' and may have been bought' : '';
-    const instead = facts.replaced ? ', and another reference took its place' : '';
-    const why = `${facts.reference} is ${facts.state}${unknown}${instead}: it cannot be changed by ${order.action}`;
+    const instead = facts.replaced ? ', and another reference replaced this one' : '';
+    const why = `${facts.reference} is ${facts.state}${unknown}${instead}, so the entry cannot be changed by ${order.action}`;
     return refuse(
       why,
-      facts.state === 'sending' ? 'its call is in flight: try again when the call is over' : may,
+      facts.state === 'sending'
+        ? 'a call for this entry is in flight: try again when the call is over'
+        : may,
     );
   }
   const move = unchanged(facts);
@@ -151,7 +155,7 @@ export function decideAction(
       if (order.confirm !== facts.reference) {
         return refuse(
           'the reference to re-order was not repeated',
-          `it gets a new reference, which can buy once more: repeat the old one with --confirm ${facts.reference}`,
+          `the line gets a new reference, which can buy the line a second time: to confirm, add --confirm ${facts.reference}`,
         );
       }
       return accept({ ...move, reorders: true });
@@ -163,7 +167,7 @@ function cancel(facts: OperatorFacts, { nowMs }: OperatorPolicy): OperatorVerdic
     ? {
         code: samePurchase,
         message:
-          "it is the same purchase as another line of the shop's order; nothing was charged for this one",
+          "the line is the same purchase as another line of the shop's order; nothing was charged for this line",
       }
     : {
         code: 'cancelled_by_person',
@@ -204,7 +208,7 @@ function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   if ('why' in next) {
     return refuse(
       `${facts.reference}: ${next.why}`,
-      'compare with the list of the supplier, then resolve it',
+      'compare the entry with the list of the supplier, then resolve it',
     );
   }
   return accept({ ...again, state: 'unknown', nextStep: next.step, outcomeUnknown: true });
@@ -250,7 +254,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   const needsNumber = deliversUnits(facts.operation) && facts.state !== 'fulfilled';
   if (needsNumber && orderNumber === null && order.note === null) {
     return refuse(
-      `${order.as} without an order number says nothing that can be checked`,
+      `${order.as} without an order number cannot be checked`,
       'give --order-number from the list of the supplier, or --note with what you know',
     );
   }
@@ -262,8 +266,8 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   const areNone = areShown && order.units?.length === 0;
   if (areNone && order.note === null) {
     return refuse(
-      `answers showed all the units of ${facts.reference}`,
-      'to deliver them, leave --no-units out; to deliver other units, enter those with --units; if the supplier delivered nothing, say so with --note: this erases the units that the API showed',
+      `the answers of the API showed all the units of ${facts.reference}`,
+      'to deliver these units, leave out --no-units; to deliver other units, enter them with --units; if the supplier delivered nothing, add --note: this erases the units that the API showed',
     );
   }
   const isOther = facts.state === 'needs_review' && (isWhole || areNone);
@@ -285,13 +289,13 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
   if (!entered.ok) return entered;
   if (units.length > 0) {
     return refuse(
-      `${units.length} units of ${reference} were delivered, so it was bought`,
-      'resolve it as fulfilled, or as refunded when the money is back',
+      `${units.length} units of ${reference} were delivered, so the order was bought`,
+      'resolve the entry as fulfilled, or as refunded when the money is back',
     );
   }
   if (orderNumber !== null && order.orderNumber !== orderNumber) {
     return refuse(
-      `the supplier has it as order ${orderNumber}`,
+      `the supplier has this entry as order ${orderNumber}`,
       `if nothing was charged for that order, repeat its number with --order-number ${orderNumber}`,
     );
   }
@@ -299,13 +303,13 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
     const seconds = Math.ceil(facts.inFlightWindowLeftMs / 1000);
     return refuse(
       `the last call for ${reference} may still be processed by the API`,
-      `an order that is not there yet may still come: look again in ${seconds} s`,
+      `an order that the supplier does not list yet can still appear: look again in ${seconds} s`,
     );
   }
   const note = order.note === null ? '' : `: ${order.note}`;
   const error = {
     code: rejectedByOperator,
-    message: `an operator found that it was not bought${note}`,
+    message: `an operator found that the line was not bought${note}`,
   };
   return accept({ ...resolved(facts, order), units: entered.units, error });
 }

@@ -89,7 +89,7 @@ export interface Awaited {
 
 /** Why such an entry is not sent, for people; empty when it waits for nothing. */
 export function waitTexts({ awaitsRecheck, waitsForKey }: Awaited): readonly string[] {
-  const own = `it was sent with the key ${waitsForKey}, so only that key sends it, until another key is known to be of the same account`;
+  const own = `the entry was sent with the key ${waitsForKey}, so only that key sends it again, until another key is known to belong to the same account`;
   return [
     ...(awaitsRecheck === null ? [] : [recheckText(awaitsRecheck)]),
     ...(waitsForKey === null ? [] : [own]),
@@ -97,6 +97,6 @@ export function waitTexts({ awaitsRecheck, waitsForKey }: Awaited): readonly str
 }
 
 function recheckText({ since, problem }: AwaitedRecheck): string {
-  const why = `its order is read again from the shop before it is bought, and it has waited for that since ${since}`;
+  const why = `the order must be read again from the shop before it is bought; it has waited for this since ${since}`;
   return problem === null ? why : `${why}; the last try failed: ${problem}`;
 }

@@ -16,7 +16,7 @@ const field = z
 /** One unit as an operator enters it: at least one field, under the names of the result. */
 const unitSchema = z
   .partialRecord(z.enum(unitFieldNames), field)
-  .refine((unit) => Object.keys(unit).length > 0, 'must have a field, for example code');
+  .refine((unit) => Object.keys(unit).length > 0, 'must have at least one field, for example code');
 
 export const enteredUnitsSchema = z.array(unitSchema).max(orderLimits.giftCardQuantity).readonly();
 
@@ -54,7 +54,7 @@ function listFrom(content: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    throw invalid('what begins with [ must be a JSON list of units');
+    throw invalid('text that begins with [ must be a JSON list of units');
   }
 }
 
@@ -107,14 +107,14 @@ export function unitsByOperator(
     if (missing === 0) return { ok: true, units: before };
     return refuse(
       `${missing} of the ${ordered} units of ${reference} are not in the outbox`,
-      'enter them with --units FILE, where - is standard input, or say --no-units: the result then asks for delivery by hand',
+      'enter the units with --units FILE, where - is standard input, or add --no-units: the result then asks for delivery by hand',
     );
   }
   if (entered.length === 0) return { ok: true, units: before };
   if (!deliversUnits(order.operation)) {
     return refuse(
       `${reference} delivers no units`,
-      'a top-up and a cancel change an eSIM that the customer has',
+      'a top-up or a cancel has no units: it changes an eSIM that the customer has',
     );
   }
   const judged = judgeUnits(entered, order);
@@ -126,7 +126,7 @@ export function unitsByOperator(
     const unlike = `${entered.length - judged.shown} of the ${entered.length} units do not look like units of this order`;
     return refuse(
       unlike,
-      `each needs ${what}, which is no placeholder and does not repeat the order`,
+      `each unit needs ${what}, which is not a placeholder or a value of the order itself`,
     );
   }
   if (judged.kind === 'repeated')

@@ -83,7 +83,7 @@ export const iccidSchema = z
   .regex(/^\d{18,22}$/, 'must be 18 to 22 digits, without apostrophe or spaces')
   .refine(
     (value) => !/^\d{19,20}$/.test(value) || hasValidCheckDigit(value),
-    'has a wrong check digit: is it mistyped?',
+    'has a wrong check digit: was the number mistyped?',
   );
 
 /** Money in the currency of the line; a cell of a file is a text. */

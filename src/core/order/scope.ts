@@ -48,7 +48,7 @@ export function readScope(text: string): Scope {
   if (scope !== null) return scope;
   throw new OrderSyncError(
     'INVALID_INPUT',
-    `"${text.slice(0, 80)}" names no scope that can be paused`,
+    `"${text.slice(0, 80)}" is not a scope that can be paused`,
     {
       hint: 'account, key:<name>, balance:<currency> such as balance:USD, family:gift_card, family:esim, variant:<id> or plan:<id>',
     },

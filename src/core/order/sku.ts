@@ -9,7 +9,9 @@ export const skuRuleKeys = {
   split: z
     .boolean()
     .optional()
-    .describe('Buy an order above a limit in parts. Default: it is rejected and flagged.'),
+    .describe(
+      'Buy an order in parts if it is above a limit of the API. Default: such an order is rejected and flagged.',
+    ),
   partial: z
     .boolean()
     .optional()
@@ -18,16 +20,18 @@ export const skuRuleKeys = {
     ),
   fallback_currency: currencySchema
     .optional()
-    .describe('The balance if the first one does not cover the order.'),
+    .describe('The balance to charge if the first balance does not cover the order.'),
   max_cost: moneySchema
     .optional()
-    .describe('The most that one unit may cost, in its currency. Above it, its orders are held.'),
+    .describe(
+      'The most that one unit may cost, in the currency of the order. Orders above this price are held.',
+    ),
   wait_h: z
     .int()
     .min(1)
     .max(8760)
     .optional()
-    .describe('For how many hours after its payment an order waits for stock.'),
+    .describe('How many hours after its payment an order waits for stock.'),
   not_after: z.iso
     .datetime({
       offset: true,

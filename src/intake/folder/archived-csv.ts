@@ -30,7 +30,7 @@ export async function readArchivedCsv(
   if (path === null) {
     const message = `the order file ${file.name} (${file.fileId}) is not in the archive of the folder "${file.folder}" any more`;
     throw new OrderSyncError('NOT_FOUND', message, {
-      hint: 'the result of each of its orders is in its own file',
+      hint: 'each order of this file has its result in a file of its own',
     });
   }
   try {
@@ -76,7 +76,7 @@ function notTheFile(path: string, cause?: unknown): OrderSyncError {
     `${path} is not the file that was taken in: its SHA-256 differs`,
     {
       cause,
-      hint: 'files in the archive must not be changed; the result of each of its orders is in its own file',
+      hint: 'files in the archive must not be changed; each order of this file has its result in a file of its own',
     },
   );
 }

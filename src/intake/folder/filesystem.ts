@@ -76,7 +76,7 @@ export async function openRegularFile(path: string): Promise<FileHandle> {
 function notRegular(): DocumentError {
   return new DocumentError(
     'not_a_regular_file',
-    'It is a link, a pipe or a device, not a regular file.',
+    'This is a link, a pipe or a device, not a regular file.',
     {
       hint: 'Put the file itself into the inbox.',
     },
@@ -160,9 +160,9 @@ export async function checkFolders(config: FolderSettings, probeId: string): Pro
 function unusable(step: string, place: string, cause: unknown): unknown {
   if (!isFilesystemError(cause)) return cause;
   const hint = hasErrno(cause, 'EXDEV')
-    ? 'inbox, work, archive and rejected must be on one mount: mount their common parent folder instead of each.'
+    ? 'inbox, work, archive and rejected must be on one mount: mount their common parent folder instead of each folder.'
     : hasErrno(cause, 'EACCES', 'EPERM', 'EROFS')
       ? howToOpen(place)
-      : 'Check that the path is a folder, its volume mounted, and the disk not full.';
+      : 'Check that the path is a folder, that its volume is mounted, and that the disk is not full.';
   return new OrderSyncError('FOLDER_UNUSABLE', `Cannot ${step}: ${cause.message}`, { hint, cause });
 }

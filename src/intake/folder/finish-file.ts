@@ -208,7 +208,7 @@ const reportedLines = 10_000;
 
 const nextSteps: Readonly<Record<string, string>> = {
   conflict:
-    'If you want to buy the new content, send it under a new line_id. Otherwise nothing needs to be done.',
+    'If you want to buy the new content, send it under a new line_id. Otherwise do nothing.',
   unknown_field: 'Correct or remove the field and send the line again.',
   missing_field: 'Add the field and send the line again.',
   id_mangled: 'Format the column as text before the export, and send the line again.',
@@ -219,8 +219,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   too_many_lines: 'Split the order and send each part under an order id of its own.',
   wrong_cell_count:
     'Look for a missing or extra separator or quote in the line, and send the line again.',
-  totals_row:
-    'If it has the totals of the table, nothing needs to be done. Otherwise add the product.',
+  totals_row: 'If the row has the totals of the table, do nothing. Otherwise add the product.',
   invalid_json: 'Correct the line and send it again.',
 };
 
@@ -233,7 +232,7 @@ function lineReport(file: FileRow, rejections: readonly Rejection[]): string {
   const { length } = rejections;
   const others =
     file.acceptedCount + file.knownCount === 0
-      ? 'Nothing of it will be bought.'
+      ? 'Nothing of this file will be bought.'
       : 'The other lines were accepted.';
   return render({
     file: file.name,

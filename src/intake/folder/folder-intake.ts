@@ -280,7 +280,10 @@ export class FolderIntake {
       this.#log.solved('disk');
       return true;
     }
-    this.#log.problem('disk', 'The disk of the outbox is nearly full: no more files are taken.');
+    this.#log.problem(
+      'disk',
+      'The disk of the outbox is nearly full: no more order files are taken in.',
+    );
     return false;
   }
 

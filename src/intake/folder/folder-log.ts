@@ -29,7 +29,7 @@ export class FolderLog {
     const message = this.#problems.get(topic);
     if (message === undefined) return;
     this.#problems.delete(topic);
-    this.#logger.info({ was: message }, 'problem of the folder intake solved');
+    this.#logger.info({ was: message }, 'the problem with the watched folder is solved');
   }
 
   resumed(files: number): void {
@@ -56,7 +56,7 @@ export class FolderLog {
   lateWrite(next: ClaimedFile, where: string): void {
     this.#logger.warn(
       { file: next.name, file_id: next.id, where },
-      'order file was written to after it was taken; reading it again. Its writer should use a temporary name, then rename',
+      'an order file was written to after it was taken; the worker reads the file again. The program that writes it should use a temporary name, then rename',
     );
   }
 
@@ -66,12 +66,12 @@ export class FolderLog {
       const { code, message: reason } = outcome;
       const isOver = outcome.kind === 'rejected';
       const becomes = isOver
-        ? 'rejected; no more of it will be bought'
-        : 'unfinished; it waits 10 minutes for a change';
+        ? 'rejected; no more of this file will be bought'
+        : 'unfinished; the worker waits 10 minutes for the rest';
       this.#logger.warn({ ...file, code, reason }, `order file ${becomes}`);
     } else if (outcome.kind === 'changed') this.lateWrite(outcome.next, outcome.file.workName);
     else if (outcome.kind === 'interrupted') {
-      this.#logger.info(file, 'order file read in part; reading resumes at the next start');
+      this.#logger.info(file, 'order file was read in part; reading resumes at the next start');
     } else if (outcome.report === null)
       this.#logger.info({ ...file, ...outcome.lines }, 'order file accepted');
     else {

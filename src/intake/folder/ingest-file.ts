@@ -119,7 +119,7 @@ function formatToRead(name: string, sizeBytes: number, config: FolderSettings): 
   const format = formatOf(name);
   if (format === null) {
     const marker = name.endsWith(markerSuffix)
-      ? ' Markers are only read with `ready: done_file` of the folder.'
+      ? ' Marker files are only read with `ready: done_file` of the folder.'
       : '';
     throw new DocumentError(
       'unknown_extension',
@@ -181,7 +181,7 @@ async function acceptLines(
 function hardLinked(names: number): DocumentError {
   return new DocumentError(
     'hard_link',
-    `It has ${names} names: it is also a file somewhere else. It was not read.`,
+    `The file has ${names} names: another folder has the same file. It was not read.`,
     {
       // Also where a crash came while it was put back into the inbox.
       isUnfinished: true,
@@ -193,9 +193,9 @@ function hardLinked(names: number): DocumentError {
 function vanished(): DocumentError {
   return new DocumentError(
     'vanished',
-    'Somebody removed it from the work folder before it was read to its end.',
+    'The file was removed from the work folder before it was read to its end.',
     {
-      hint: 'Lines that were accepted before will be bought. Send the file again: they will be recognised.',
+      hint: 'Lines that were accepted before will be bought. Send the file again: these lines will not be bought twice.',
     },
   );
 }
@@ -205,7 +205,7 @@ function poisoned(starts: number): DocumentError {
     'poison_file',
     `The worker crashed ${starts - 1} times while it read this file.`,
     {
-      hint: 'Accepted lines will be bought. Split the file to find the cause; lines that are sent again are recognised.',
+      hint: 'Accepted lines will be bought. Split the file to find the cause; lines that are sent again are not bought twice.',
     },
   );
 }

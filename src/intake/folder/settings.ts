@@ -15,7 +15,7 @@ import { findGroup } from '../../ops/system-groups.ts';
 import { csvColumns, defaultParseLimits } from '../orders/settings.ts';
 
 const folderSection = keysOf({
-  name: keyName.describe('The name in logs, health and metrics.'),
+  name: keyName.describe('The name of the folder in logs, health and metrics.'),
   inbox: usualPath(
     'Where order files arrive. Default: `<data_dir>/<name>/inbox`, of `folder` `<data_dir>/inbox`. Files that are being read are in `work` beside it.',
   ),
@@ -38,10 +38,12 @@ const folderSection = keysOf({
     .union([sourceSchema, someSources])
     .optional()
     .describe(
-      'The source of orders that name none. A list: all sources that orders may name, this one first. Part of the identity of a line. Default: the name of the folder.',
+      'The source of orders that name no source. As a list: all sources that orders may name, this one first. The source is part of the identity of a line. Default: the name of the folder.',
     ),
   currency: orNull(currencySchema)
-    .describe('The balance for orders that name none. Unset: each must name one.')
+    .describe(
+      'The balance to charge for orders that name no currency. Unset: each order must name one.',
+    )
     .meta(live),
   sku_map: orNull(pathText)
     .describe('The SKU map (YAML or CSV) for `sku` in order files.')
@@ -50,7 +52,7 @@ const folderSection = keysOf({
     .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
     .default({})
     .describe(
-      'CSV columns with other names: our column, then its name in the file, or null if it has none.',
+      'CSV columns with other names: our name of the column, then its name in the file, or null if the file has no such column.',
     )
     .meta(live),
   format: z
@@ -59,20 +61,22 @@ const folderSection = keysOf({
     .max(1000)
     .default('own')
     .describe(
-      'Whose exports CSV files are: a file of `config/formats`, such as `amazon_orders`, or one of that form.',
+      'The format of the CSV files: the name of a file in `config/formats`, such as `amazon_orders`, or the path of a similar file.',
     )
     .meta(live),
   only: z
     .record(z.string().min(1).max(200), z.array(z.string().max(200)).max(100).nullable())
     .default({})
     .describe(
-      'Which rows are bought: a column, then its texts of paid rows, or null if it says nothing about payment.',
+      'Which rows are bought: a column, then its values in paid rows, or null if the column says nothing about payment.',
     )
     .meta(live),
   unmatched: z
     .enum(['review', 'ignore'])
     .default('review')
-    .describe('Rows with a SKU that the map lacks: invalid, or ignored as other goods.')
+    .describe(
+      'Rows with a SKU that is not in the map: `review` them as invalid, or `ignore` them as other goods.',
+    )
     .meta(live),
   allow_mangled_ids: z
     .boolean()

@@ -101,7 +101,7 @@ export class Admission {
     );
     if (waitMs > 0)
       throw tooOften(
-        'Too many wrong tokens came from this address; this one was not checked.',
+        'Too many wrong tokens came from this address; the token of this request was not checked.',
         waitMs,
       );
     if (found === null) throw unauthorized('The bearer token is not known.');
@@ -110,7 +110,7 @@ export class Admission {
     this.#limits.guard.proven(env.incoming.socket);
     this.count(caller);
     if (scopes.includes(scope)) return caller;
-    const detail = `This token may not ${scope} orders: its scopes are ${scopes.join(', ')}.`;
+    const detail = `This token has no permission to ${scope} orders: its scopes are ${scopes.join(', ')}.`;
     throw new HttpProblem('scope_not_allowed', detail);
   }
 
@@ -168,7 +168,7 @@ export function requireSource(caller: Caller, source: string): void {
   const own = caller.sources.map((one) => `"${one}"`).join(', ');
   throw new HttpProblem(
     'source_not_allowed',
-    `This caller may only touch orders of the source ${own}.`,
+    `This caller has permission only for orders of the source ${own}.`,
   );
 }
 

@@ -147,13 +147,13 @@ export class CommitQueue {
 /** The refusal while the disk has no space for new orders. */
 export function fullDisk(): HttpProblem {
   const detail =
-    'The disk of the worker is full or nearly full. Send it again later: nothing is bought twice.';
+    'The disk of the worker is full or nearly full. Send the request again later: nothing is bought twice.';
   return new HttpProblem('unavailable', detail, { headers: { 'retry-after': '30' } });
 }
 
 /** The refusal while the outbox cannot be written: the caller must keep its order. */
 export function unavailable(): HttpProblem {
   const detail =
-    'The worker cannot record orders at the moment. Send it again later: nothing is bought twice.';
+    'The worker cannot record orders at the moment. Send the request again later: nothing is bought twice.';
   return new HttpProblem('unavailable', detail, { headers: { 'retry-after': '30' } });
 }

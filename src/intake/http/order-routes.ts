@@ -135,7 +135,7 @@ async function readResult(
     if (!isOutboxBlocked(error)) throw error;
     // Its customer waits for the code: then the log has to do.
     const details = { caller, source, order_id: orderId, version };
-    logger.error(details, 'codes were read, and the audit log has no space for it');
+    logger.error(details, 'codes were read, but the audit log had no space to record this');
   }
   return document;
 }
@@ -154,7 +154,8 @@ async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promis
   });
   if (result.kind === 'not_found') throw notFound(source, orderId);
   if (result.kind === 'refused') {
-    const detail = 'A line was already sent, so it may have been bought. Nothing was cancelled.';
+    const detail =
+      'A line was already sent to the supplier and was perhaps bought. Nothing was cancelled.';
     const lines = result.lines.map(({ lineId, reference, state }) => ({
       line_id: lineId,
       reference,
@@ -223,7 +224,7 @@ function conflictProblem(conflicts: readonly OrderConflict[]): HttpProblem {
   const names = conflicts.slice(0, 3).map(({ source, orderId }) => `${source}/${orderId}`);
   const more =
     conflicts.length > names.length ? ` and ${conflicts.length - names.length} more` : '';
-  const detail = `${names.join(', ')}${more} was accepted before with other content, which stays. Nothing of this request was accepted.`;
+  const detail = `${names.join(', ')}${more} was accepted before with other content, which stays valid. Nothing of this request was accepted.`;
   return new HttpProblem('conflict', detail, {
     extensions: {
       conflicts: conflicts.map(({ source, orderId, lines }) => ({
@@ -288,7 +289,7 @@ function readOrders(
   if (mistakes.length > 0) throw invalid(mistakes);
   const count = orders.reduce((sum, order) => sum + lineCount(order.value), 0);
   if (count > limits.batchLines) {
-    const detail = `has ${count} order lines, and a request may have ${limits.batchLines}: split it`;
+    const detail = `has ${count} order lines, but a request may have at most ${limits.batchLines}: split it`;
     throw invalid([mistakeAt([], 'too_many_lines', detail)]);
   }
   const lines: WholeRequest['lines'][number][] = [];
@@ -419,6 +420,6 @@ function invalid(mistakes: readonly DocumentMistake[]): HttpProblem {
   const found = distinct.length === 1 ? 'is one mistake' : `are ${distinct.length} mistakes`;
   const more =
     distinct.length > errors.length ? `, of which the first ${errors.length} are listed` : '';
-  const detail = `There ${found} in the request${more}. Correct it and send all of it again.`;
+  const detail = `There ${found} in the request${more}. Correct the request and send it again as a whole.`;
   return new HttpProblem('invalid_order', detail, { extensions: { errors } });
 }

@@ -5,18 +5,18 @@ export const problemKinds = {
   unauthorized: { status: 401, title: 'No valid token or signature' },
   source_not_allowed: { status: 403, title: 'The token or secret belongs to another source' },
   esim_of_other_source: { status: 403, title: 'The source did not buy the eSIM' },
-  scope_not_allowed: { status: 403, title: 'The token was not made for this' },
+  scope_not_allowed: { status: 403, title: 'The token has no permission for this action' },
   not_found: { status: 404, title: 'There is no such order or address' },
   method_not_allowed: { status: 405, title: 'The address does not support this method' },
   conflict: { status: 409, title: 'The order was accepted before with other content' },
   already_sent: { status: 409, title: 'The order can no longer be cancelled' },
   too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be plain JSON' },
-  invalid_order: { status: 422, title: 'The request has mistakes; nothing of it was accepted' },
+  invalid_order: { status: 422, title: 'The request has mistakes; no order of it was accepted' },
   rate_limited: { status: 429, title: 'Too many requests from this caller' },
   internal: { status: 500, title: 'An error of the worker' },
   overloaded: { status: 503, title: 'Too many requests wait for the disk' },
-  unavailable: { status: 503, title: 'The worker accepts nothing at the moment' },
+  unavailable: { status: 503, title: 'The worker accepts no orders at the moment' },
 } as const;
 
 type ProblemCode = keyof typeof problemKinds;

@@ -45,22 +45,22 @@ const defaultWebhookLimits = {
 export const usualSource = 'webhook';
 
 const tokens = listOf(100, 'Bearer tokens, one for each caller.', {
-  name: keyName.describe('The name in logs and the audit log.'),
+  name: keyName.describe('The name of the caller in logs and the audit log.'),
   ...tokenValue,
   scopes: z
     .array(z.enum(tokenScopes))
     .min(1)
     .default(['post', 'read', 'cancel'])
     .describe(
-      'What it may do: `post` orders, `read` them with codes, `cancel` unsent ones, and only if named, `cancel_esim` (with `post`) for eSIMs of its sources.',
+      "What the caller may do: `post` orders, `read` orders with their codes, `cancel` unsent orders. `cancel_esim` (with `post`), for eSIMs of the caller's sources, must be named.",
     ),
   sources: someSources
     .optional()
     .describe(
-      'Its sources; the first is the default. Unset: the source with the name of the token.',
+      'The sources of the caller; the first is the default. Unset: the source with the name of the token.',
     ),
   currency: orNull(currencySchema).describe(
-    'The balance for orders that name none. Unset: each must name one.',
+    'The balance to charge for orders that name no currency. Unset: each order must name one.',
   ),
 })
   .transform((listed) =>
@@ -72,14 +72,16 @@ const standardWebhooks = listOf(100, 'Secrets of the Standard Webhooks scheme.',
   name: keyName.describe('The name in logs.'),
   secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
   source: orNull(sourceSchema).describe(
-    'The only source it may post for. Unset: any; orders that name none belong to `webhook`.',
+    'The only source that orders with this secret may name. Unset: any source; orders that name no source belong to `webhook`.',
   ),
 }).meta(live);
 
 const limits = section('Limits on requests.', {
   requests_per_minute: count(1, 1_000_000)
     .default(defaultWebhookLimits.requestsPerMinute)
-    .describe('Requests in a minute, for each token or secret. A sixth may arrive at once.'),
+    .describe(
+      'Requests in a minute, for each token or secret. A sixth of them may arrive at once.',
+    ),
 })
   .transform((given) => ({
     ...defaultWebhookLimits,

@@ -115,7 +115,7 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
 const wronglySigned = (): HttpProblem =>
   new HttpProblem(
     'unauthorized',
-    'The signature does not fit the body: is the secret that of the shop?',
+    'The signature does not match the body: does the shop sign with one of the configured secrets?',
   );
 
 async function takeIn(

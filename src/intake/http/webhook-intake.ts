@@ -229,7 +229,10 @@ function webhookRoutes(
     if (isOutboxFailure(error)) return problemResponse(unavailable());
     logger.error({ err: error }, 'a request failed');
     return problemResponse(
-      new HttpProblem('internal', 'Send it again: nothing is bought twice. The log says why.'),
+      new HttpProblem(
+        'internal',
+        'Send the request again: nothing is bought twice. The log of the worker has the reason.',
+      ),
     );
   });
   return app;

@@ -40,7 +40,10 @@ export function addSku(
   if (line['type'] === 'esim_cancel') return;
   const twice = ['variant', 'plan'].find((column) => line[column] !== undefined);
   if (twice !== undefined)
-    problem('sku', `names a product, and so does ${nameOf([twice])}: fill one of them`);
+    problem(
+      'sku',
+      `names a product, and so does ${nameOf([twice])}: fill only one of these columns`,
+    );
   const sku = skus.get(named);
   if (sku === undefined) {
     const near = skus.near(named);
@@ -57,11 +60,10 @@ export function addSku(
       line[field] !== undefined &&
       line[field] !== own
     )
-      problem(field, `is not that of the SKU, which has ${own}`);
+      problem(field, `differs from that of the SKU, which has ${own}`);
   const isTopup = sku.type === 'esim_topup';
   if (isTopup && quantity !== 1) {
-    const rule =
-      'must be 1 for a top-up: an operator must decide about several top-ups of one eSIM';
+    const rule = 'must be 1 for a top-up: an operator decides about several top-ups of one eSIM';
     problem('quantity', rule, 'repeated_topup');
   }
   Object.assign(line, product);

@@ -132,7 +132,7 @@ function checkSource(row: CsvRow, sources: readonly string[]): void {
     `Line ${row.lineNumber}: the column ${column} has ${value}.`,
     {
       line: row.lineNumber,
-      hint: `Set intake.folders[].columns to { source: null } if it is no source of orders. If it is, list it: source: [${sources[0]}, ${value}].`,
+      hint: `Set intake.folders[].columns to { source: null } if this column does not name the source of orders. If it does, list the value: source: [${sources[0]}, ${value}].`,
     },
   );
 }
@@ -202,7 +202,7 @@ function truncatedTail(line: number): DocumentError {
     {
       line,
       isUnfinished: true,
-      hint: 'The file looks cut off: send all of it again. If it is complete, correct that line and add a newline.',
+      hint: 'The file looks cut off: send the whole file again. If it is complete, correct that line and add a newline.',
     },
   );
 }

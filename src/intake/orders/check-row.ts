@@ -44,7 +44,7 @@ export function orderKeyOf(row: CsvRow, defaultSource: string): string {
 }
 
 const sameIdRule =
-  '. Other orders may have the same id; if it is the id of the shop, set intake.folders[].allow_mangled_ids';
+  '. Other orders can get the same id by this; if this really is the id in the shop, set intake.folders[].allow_mangled_ids';
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
 const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid', 'max_cost'] as const;
@@ -205,7 +205,7 @@ export class RowChecker {
 function noRowOfAnOrder(row: CsvRow): Problem | null {
   const { cells, header } = row;
   if (!isWholeRow(row)) {
-    const rule = `has ${cells.length} cells where the header has ${header.width}`;
+    const rule = `has ${cells.length} cells, but the header has ${header.width}`;
     return { code: 'wrong_cell_count', field: null, rule, value: null };
   }
   if (!isTotals(row) || cellOf(row, 'line_id') !== undefined) return null;
@@ -250,8 +250,7 @@ function addEscapedIds(row: CsvRow, problems: Problem[]): void {
   for (const column of idColumns) {
     const cell = cellOf(row, column);
     if (cell === undefined || !isWithoutFormula(cell)) continue;
-    const rule =
-      'has an apostrophe before a formula, as a CSV result writes it: remove the apostrophe';
+    const rule = 'has an apostrophe before a formula, as in a CSV result: remove the apostrophe';
     problems.push({
       code: 'escaped_id',
       field: row.header.nameOf([column]),

@@ -28,7 +28,7 @@ export function completeLine(
     problems.push({ code: 'missing_field', field: nameOf([name]), rule, value: null });
   };
   if (line['line_id'] === undefined) {
-    const rule = `is required in an order of several lines: give each an id of its own, and never change it. A line that was bought alone before has the id ${onlyLineId}`;
+    const rule = `is required in an order of several lines: give each line an id of its own, and never change this id. A line that was the only one of its order before has the id ${onlyLineId}`;
     if (isOneOfSeveral) missing('line_id', rule);
     else line['line_id'] = onlyLineId;
   }
@@ -38,8 +38,8 @@ export function completeLine(
     missing(
       'type',
       iccid === undefined
-        ? `is required, or ${products.map((name) => nameOf([name])).join(' or ')}, which says it`
-        : `is required where only an ICCID is given: esim_cancel cancels the eSIM; with ${nameOf(['plan'])} it is topped up`,
+        ? `is required, or ${products.map((name) => nameOf([name])).join(' or ')}, from which it follows`
+        : `is required where only an ICCID is given: esim_cancel cancels the eSIM; with ${nameOf(['plan'])} the eSIM is topped up`,
     );
   const isOrder = type === 'gift_card_order' || type === 'esim_order';
   if (isOrder && !hasQuantities && quantity === undefined) line['quantity'] = 1;

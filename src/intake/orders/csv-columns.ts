@@ -99,7 +99,7 @@ const columnLimit = 500;
 export const headerExample =
   'The first line names the columns, for example: order_id,variant,currency';
 const restOfFile =
-  '. If this is the rest of a file: send all, under a name that ends in .tmp until it is complete.';
+  '. If this is the rest of a file, send the whole file, with a name that ends in .tmp until it is complete.';
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
 const nameIn = (rules: ColumnRules, column: CsvColumn): string =>
@@ -163,7 +163,7 @@ type HeaderMistake = Omit<DocumentMistake, 'line'> & { readonly hint: string };
 const unclearColumns = ['quantity', 'currency', 'line_id'] as const;
 const otherwise: Readonly<Record<(typeof unclearColumns)[number], string>> = {
   quantity: 'each row is for one',
-  currency: 'the balance is that of the folder',
+  currency: 'the balance of the folder is charged',
   line_id: 'each order has one row',
 };
 
@@ -172,7 +172,7 @@ export function unclearColumn(
   column: (typeof unclearColumns)[number],
   name: string,
 ): HeaderMistake {
-  const message = `The column ${shown(name)} may be the ${column} of each row.`;
+  const message = `The column ${shown(name)} is perhaps the ${column} of each row.`;
   const isIt = `Set intake.folders[].columns to { ${column}: ${shown(name)} } if it is`;
   return {
     code: 'unclear_column',
@@ -186,8 +186,8 @@ export const saysPaid = (name: string): boolean =>
 
 function paymentColumn(name: string): HeaderMistake {
   const message = `The column ${shown(name)} seems to say whether an order is paid, cancelled or refunded.`;
-  const only = `Set \`only\` of the folder to { ${shown(name)}: [paid] }, with the texts of the rows that are to be bought`;
-  const hintOf = `${only}, or to { ${shown(name)}: null } if it says nothing about that.`;
+  const only = `Set \`only\` of the folder to { ${shown(name)}: [paid] }, with the values of the rows that are to be bought`;
+  const hintOf = `${only}, or to { ${shown(name)}: null } if the column says nothing about payment.`;
   return { code: 'payment_column', message, hint: hintOf };
 }
 
@@ -217,7 +217,7 @@ class FoundColumns {
       const index = placeOf(this.#names, rule.columns);
       if (index !== null) this.rules.push({ name: this.#names[index] ?? '', index, rule });
       else if (!rule.isOptional) {
-        const message = `The header lacks ${shown(rule.columns[0] ?? '')}, by which the rows are chosen that are to be bought.`;
+        const message = `The header has no ${shown(rule.columns[0] ?? '')}, which says which rows are to be bought.`;
         this.#add(
           'missing_column',
           message,
@@ -246,7 +246,7 @@ class FoundColumns {
     const both =
       one === other
         ? `${shown(one)} twice`
-        : `${shown(one)} and ${shown(other)}, which are the same column`;
+        : `${shown(one)} and ${shown(other)}, but both mean the same column`;
     this.#add('duplicate_column', `The header names ${both}.`);
   }
 
@@ -296,7 +296,7 @@ class FoundColumns {
     }
     this.known.set(meant, index);
     const message = `${shown(name)} is not a known column: did you mean ${nameIn(this.#rules, meant)}?`;
-    const orElse = `If it is another column, { ${meant}: null } carries it through.`;
+    const orElse = `If this is another column, { ${meant}: null } accepts it under its own name.`;
     const whatToDo = `Correct the header, or set intake.folders[].columns to { ${meant}: ${shown(name)} }. ${orElse}`;
     this.#add('unknown_column', message, whatToDo);
   }
@@ -359,7 +359,7 @@ class FoundColumns {
     const found = filled.slice(0, 8).map(shown).join(', ').slice(0, 120);
     this.#add(
       'missing_column',
-      `The header lacks ${missing.join(', ')}. It has ${found}.`,
+      `The header has no ${missing.join(', ')}. It has ${found}.`,
       whatToDo,
     );
   }

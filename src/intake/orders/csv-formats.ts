@@ -82,7 +82,7 @@ function formatIn(name: string): CsvFormat {
     throw new OrderSyncError(
       'CONFIG_INVALID',
       `The format "${name}" of order files cannot be used: ${why}`,
-      { hint: `name \`own\`, ${formatNames().join(', ')}, or a file in their form` },
+      { hint: `name \`own\`, ${formatNames().join(', ')}, or a file with the same structure` },
     );
   }
 }

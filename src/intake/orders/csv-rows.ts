@@ -226,7 +226,7 @@ function explained(error: CsvError, line: number, { rowBytes }: CsvDialect): Err
     return new DocumentError('unclosed_quote', `Line ${line}: a quote opens and is never closed.`, {
       line,
       isUnfinished: true,
-      hint: 'The file may be cut off: send all of it again. Inside a quoted cell, write a quote twice ("").',
+      hint: 'The file is perhaps cut off: send the whole file again. Inside a quoted cell, write a quote twice ("").',
     });
   }
   return error;

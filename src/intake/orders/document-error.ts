@@ -47,6 +47,6 @@ export function rejectHtml(text: string): void {
   if (!/^\s*<(?:!doctype|html|head|body|table|meta|\?xml)\b/i.test(text)) return;
   throw new DocumentError('html_document', 'The file is an HTML or XML document, not orders.', {
     line: 1,
-    hint: 'It may be a sign-in or error page: open it in a browser. Then export the orders again, as CSV or JSON.',
+    hint: 'It is perhaps a sign-in or error page: open the file in a browser. Then export the orders again, as CSV or JSON.',
   });
 }

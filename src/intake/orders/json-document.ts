@@ -27,14 +27,14 @@ export async function readJsonDocument(
 export function emptyDocument(): DocumentError {
   return new DocumentError('empty', 'The file is empty.', {
     isUnfinished: true,
-    hint: 'It may have been moved before it was complete. Write it under a temporary name, then rename it.',
+    hint: 'Perhaps the file was moved before it was complete. Write it under a temporary name, then rename it.',
   });
 }
 
 export function noOrders(): DocumentError {
   return new DocumentError('no_orders', 'The file is well-formed but has no order line.', {
     isUnfinished: true,
-    hint: 'If it was complete, nothing needs to be done. If it was still being written, send it again.',
+    hint: 'If the file was complete, do nothing. If it was still being written, send it again.',
   });
 }
 
@@ -43,7 +43,7 @@ export function tooLargeForJson(limits: ParseLimits): DocumentError {
     'too_large',
     `A JSON document may have at most ${limits.jsonBytes} bytes.`,
     {
-      hint: 'Send it as NDJSON (one order on each line, .ndjson) or CSV: those are read as a stream.',
+      hint: 'Send the orders as NDJSON (one order on each line, .ndjson) or CSV: these files can be larger.',
     },
   );
 }
@@ -76,8 +76,8 @@ function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
       byte: Buffer.byteLength(text.slice(0, error.offset)),
       isUnfinished,
       hint: isUnfinished
-        ? 'The text ends too early. The file may be cut off: send all of it again.'
-        : 'Correct it at that place and send it again.',
+        ? 'The text ends too early. The file is perhaps cut off: send the whole file again.'
+        : 'Correct the file there and send it again.',
     });
   }
 }

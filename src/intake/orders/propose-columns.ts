@@ -33,7 +33,7 @@ export function proposalFor(columns: readonly string[]): readonly string[] {
   return [
     ...(pairs.length > 0 ? [`columns: { ${pairs.join(', ')} }`] : []),
     ...(only.length > 0
-      ? [`only: { ${only.join(', ')} } # with the texts that paid rows have there`]
+      ? [`only: { ${only.join(', ')} } # with the values that paid rows have in this column`]
       : []),
   ];
 }

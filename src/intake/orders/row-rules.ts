@@ -34,8 +34,8 @@ export function judgeRow(
     if (rule.buys === null || fits(rule.buys, cell)) continue;
     if (rule.skips === null || fits(rule.skips, cell)) return 'skipped';
     const says =
-      'does not say that the row is to be bought, nor that it is not: nothing was bought for it. If such rows are to be';
-    const next = `bought, add the text to \`only\` of the folder under ${JSON.stringify(name)}`;
+      'is not known to mean paid or not paid: nothing was bought for this row. If such rows are to be';
+    const next = `bought, add the value to \`only\` of the folder under ${JSON.stringify(name)}`;
     problem ??= { code: 'payment_unclear', field: name, rule: `${says} ${next}`, value };
   }
   return problem ?? 'bought';

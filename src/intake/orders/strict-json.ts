@@ -117,7 +117,7 @@ class Reader {
     const word = words.get(begin);
     if (word === undefined) return this.#number();
     if (!this.#text.startsWith(word.text, this.#at))
-      this.#fail(`expected a value, met ${this.#met()}`);
+      this.#fail(`expected a value, found ${this.#met()}`);
     this.#at += word.text.length;
     return word.value;
   }
@@ -142,7 +142,7 @@ class Reader {
     this.#skipSpace();
     const next = this.#text[this.#at];
     if (next !== ',' && next !== close)
-      this.#fail(`expected "," or "${close}", met ${this.#met()}`);
+      this.#fail(`expected "," or "${close}", found ${this.#met()}`);
     this.#at += 1;
     return next === ',';
   }
@@ -157,10 +157,10 @@ class Reader {
       names += 1;
       if (names > this.#maxNames) this.#fail(`more than ${this.#maxNames} names in one object`);
       if (this.#text[this.#at] !== '"')
-        this.#fail(`expected a name in double quotes, met ${this.#met()}`);
+        this.#fail(`expected a name in double quotes, found ${this.#met()}`);
       const key = this.#string();
       this.#skipSpace();
-      if (this.#text[this.#at] !== ':') this.#fail(`expected ":", met ${this.#met()}`);
+      if (this.#text[this.#at] !== ':') this.#fail(`expected ":", found ${this.#met()}`);
       this.#at += 1;
       if (key === '__proto__') this.#find('reserved_key', 'must not be used as a name', key, key);
       else if (Object.hasOwn(object, key))
@@ -214,11 +214,15 @@ class Reader {
   #number(): number {
     numberPattern.lastIndex = this.#at;
     const match = numberPattern.exec(this.#text)?.[0];
-    if (match === undefined) this.#fail(`expected a value, met ${this.#met()}`);
+    if (match === undefined) this.#fail(`expected a value, found ${this.#met()}`);
     this.#at += match.length;
     const value = Number(match);
     if (losesDigits(match, value))
-      this.#find('unsafe_number', 'is a number that loses digits: send it as a string', match);
+      this.#find(
+        'unsafe_number',
+        'is a number too long to be read exactly: send it as a string',
+        match,
+      );
     return value;
   }
 }

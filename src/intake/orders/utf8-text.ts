@@ -71,8 +71,8 @@ class Utf8Check {
   }
 }
 
-const workbookHint = 'Save it as "CSV UTF-8" in the spreadsheet and send that file.';
-const utf8Hint = 'Save it as UTF-8 (in a spreadsheet: "CSV UTF-8") and send it again.';
+const workbookHint = 'In the spreadsheet, save the file as "CSV UTF-8" and send that file.';
+const utf8Hint = 'Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8") and send it again.';
 
 function rejectUtf16(piece: Buffer): void {
   const [first, second, third, fourth] = piece;

@@ -77,7 +77,7 @@ export class AlertLoop {
     if (!this.#hasFailed && !this.#loop.signal.aborted)
       this.#deps.logger.error(
         { endpoint: this.#settings.name, err: error },
-        'alerts could not be looked for',
+        'the worker could not check for new alerts',
       );
     this.#hasFailed = true;
     return this.#idleMs();

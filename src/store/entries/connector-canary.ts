@@ -138,8 +138,8 @@ export function showUnproven(database: Sqlite, asked: Iterable<Family>, nowMs: n
 function pauseFamily(database: Sqlite, family: Family, nowMs: number): void {
   const [scope, reason] = [`family:${family}`, connectorUnproven];
   if (readPause(database, scope)?.reason === reason) return;
-  endPause(database, scope, `it is paused as ${reason} from now on`, nowMs);
-  const message = `${openWhileUnproven} orders were accepted under this connector, and none of them was delivered so far. Does wholesale.wire fit the API?`;
+  endPause(database, scope, `the scope is paused as ${reason} from now on`, nowMs);
+  const message = `${openWhileUnproven} orders were accepted with this mapping, and none of them was delivered so far. Does wholesale.wire fit the API?`;
   recordPause(database, { scope, reason, message, openedBy: 'worker', probeAtMs: null, nowMs });
 }
 

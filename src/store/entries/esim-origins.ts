@@ -45,7 +45,7 @@ export function whyForeign(
   if (operation !== 'esim_cancel' || iccid === null) return null;
   const buyer = findBuyer(database).get(iccid);
   if (buyer === source || (buyer === undefined && !isLimited)) return null;
-  return `must be that of an eSIM that the source "${source}" bought here: only the source that bought an eSIM may cancel it. Check the ICCID; an operator cancels it with \`order-sync submit\`, under the source that bought it`;
+  return `must be that of an eSIM that the source "${source}" bought here: only the source that bought an eSIM may cancel it. Check the ICCID; an operator can cancel the eSIM with \`order-sync submit\`, under the source that bought it`;
 }
 
 /**

@@ -17,8 +17,8 @@ export const whyVanished =
 
 /** Held at the claim alone, so no state of the order ends it. */
 const whyOther = {
-  line: 'another worker wrote into this order that it ordered this line: release it if that was not bought, else cancel it',
-  shop: 'another worker wrote results into other orders of this shop: it is bought when the row `other_worker` of the shop is acknowledged',
+  line: 'another worker wrote into this order that it ordered this line: release the line if the other worker did not buy it, else cancel the line',
+  shop: 'another worker wrote results into other orders of this shop: this line is bought when the row `other_worker` of the shop is acknowledged',
 } as const;
 
 /** The states of entries that are to be sent, now or later, and whose outcome is known. */

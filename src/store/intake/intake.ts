@@ -121,7 +121,7 @@ function cancelUnsent(outbox: Outbox, order: CancelUnsentRequest): CancelUnsentR
   for (const lineId of new Set(rows.map((row) => row.line_id)))
     setTakenBack(database).run({ lineId, takenBack: 1 });
   for (const row of unsent)
-    cancelEntry(outbox, row, `taken back before it was sent: ${reason}`, nowMs);
+    cancelEntry(outbox, row, `cancelled by its source before it was sent: ${reason}`, nowMs);
   if (unsent.length > 0) {
     const detail = { references: unsent.map((row) => row.reference) };
     recordAudit(database, {

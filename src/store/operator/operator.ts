@@ -229,12 +229,12 @@ function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): N
     const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
     const hint =
       actions.length === 0
-        ? 'nothing can be done to it'
+        ? 'no action is possible for this entry'
         : `what can be done: ${actions.join(', ')}`;
     return {
       id,
       code: 'NOT_ALLOWED',
-      message: `${id} is ${state} and ${why}: it cannot be acknowledged`,
+      message: `${id} is ${state} and ${why}: this entry cannot be acknowledged`,
       hint,
     };
   }
@@ -242,15 +242,15 @@ function refusalOf(database: Sqlite, id: string, found: readonly Attention[]): N
     return {
       id,
       code: 'NOT_ALLOWED',
-      message: `${id} needs a decision: it cannot be acknowledged`,
+      message: `${id} needs a decision, so the row cannot be acknowledged`,
       hint: row.whatToDo,
     };
   }
-  const hint = '`order-sync queue status` shows what is in it, each with its id';
+  const hint = '`order-sync queue status` shows the rows of this list with their ids';
   return {
     id,
     code: 'NOT_FOUND',
-    message: `Nothing in the attention list is called "${id}"`,
+    message: `The attention list has no row with the id "${id}"`,
     hint,
   };
 }

@@ -54,7 +54,11 @@ export function numbersOf(after: string, count: number): readonly number[] {
 }
 
 export function noSuchPlace(after: string): OrderSyncError {
-  return new OrderSyncError('INVALID_INPUT', `"${after.slice(0, 80)}" is no place in this list`, {
-    hint: 'take it from `next` of the page before, or leave it out to begin with the first',
-  });
+  return new OrderSyncError(
+    'INVALID_INPUT',
+    `"${after.slice(0, 80)}" is not a position in this list`,
+    {
+      hint: 'use the value of `next` in the page before, or no value to begin with the first page',
+    },
+  );
 }

@@ -114,7 +114,7 @@ export function rejectedLine(row: RejectedRow): ResultLine {
     error: {
       code: row.code,
       message: `${product}${row.field ?? 'line'}: ${row.rule}${value}`,
-      action: 'Correct the line and send it again; nothing was sent for it.',
+      action: 'Correct the line and send it again; nothing was bought for it.',
     },
   };
 }
@@ -275,9 +275,9 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
 
 /** The sender would replace the codes that it has by none. */
 export function shreddedError(whose: string, what: string): OrderSyncError {
-  const message = `the codes of ${whose} were shredded (retention.codes_days): ${what} is not written again without them`;
+  const message = `the codes of ${whose} were shredded (retention.codes_days): ${what} is not written again without these codes`;
   return new OrderSyncError('NOT_ALLOWED', message, {
-    hint: 'what was written before stays as it is',
+    hint: 'the result that was written before stays as it is',
   });
 }
 

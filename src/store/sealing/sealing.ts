@@ -128,7 +128,7 @@ export function checkSealKeys(database: Sqlite, keys: SealKeys): void {
     const count = countOfKey(database).get(id);
     const message = `The codes of ${count} entries are sealed with the key "${id}", which is not in seal.keys`;
     throw new OrderSyncError('SEAL_KEY_MISSING', message, {
-      hint: 'put it back from your copy; a key may be removed once `order-sync seal rotate --dry-run` shows no entry of it. See docs/sealing.md, also for a key that is lost',
+      hint: 'put this key back from your copy. You can remove a key when `order-sync seal rotate --dry-run` shows no entry of it. If a key is lost, see docs/sealing.md',
     });
   }
   inTransaction(database, () => {
@@ -154,7 +154,7 @@ function checkValue(database: Sqlite, keys: SealKeys, id: string): void {
       'SEAL_KEY_CHANGED',
       `The sealing key "${id}" has another value than before`,
       {
-        hint: 'put the value back from your copy; a new key needs a new id and comes first in seal.keys',
+        hint: 'put the value back from your copy; a new key needs a new id and must be the first in seal.keys',
       },
     );
   }

@@ -61,6 +61,6 @@ export function checkedAuditedRequest<T extends AuditedRequest>(request: T): T {
 
 export function unknownReference(reference: string): OrderSyncError {
   return new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
-    hint: 'look for it with `order-sync orders list --search`',
+    hint: 'look for the order with `order-sync orders list --search`',
   });
 }

@@ -67,7 +67,7 @@ function requireSpace(path: string, folder: string, leaveFreeBytes: number): voi
   const neededBytes = sizeOf(path) + leaveFreeBytes;
   const freeBytes = freeBytesOf(folder);
   if (freeBytes >= neededBytes) return;
-  const message = `A backup needs ${neededBytes} free bytes on the disk of ${folder}, and ${freeBytes} are free`;
+  const message = `A backup needs ${neededBytes} free bytes on the disk of ${folder}, but ${freeBytes} are free`;
   throw new OrderSyncError('DISK_FULL', message, {
     hint: 'free space, keep fewer backups, or set backup.folder to another disk',
   });
@@ -98,7 +98,7 @@ function copySoundly(path: string, draft: string): void {
     if (cause instanceof OrderSyncError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new OrderSyncError('DATABASE_UNSAFE', `${path} could not be copied: ${reason}`, {
-      hint: 'is it a database of order-sync, and is there free space? Nothing was changed',
+      hint: 'is this file a database of order-sync, and is there free space? Nothing was changed',
       cause,
     });
   } finally {

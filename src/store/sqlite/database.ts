@@ -80,7 +80,7 @@ function configure(database: Sqlite): void {
   if (found === 'journal_mode = wal, synchronous = 2, foreign_keys = 1') return;
   throw new OrderSyncError(
     'DATABASE_UNSAFE',
-    `The database does not take its safety settings: ${found}`,
+    `The database does not accept the safety settings of order-sync: ${found}`,
     {
       hint: 'this build of SQLite or this disk cannot be used; nothing was changed',
     },
@@ -96,7 +96,7 @@ export function isThere(path: string): boolean {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
     throw new OrderSyncError('FOLDER_UNUSABLE', `${path} cannot be seen: ${String(error)}`, {
-      hint: `as root, run chown ${process.getuid?.()} on its folder: order-sync runs as that user`,
+      hint: `as root, run chown ${process.getuid?.()} on its folder, because order-sync runs as that user`,
     });
   }
 }
@@ -164,7 +164,7 @@ export function openReadOnly(path: string): Sqlite {
     )
       throw error;
     throw new OrderSyncError('DATABASE_UNSAFE', `${path} could not be read: ${error.message}`, {
-      hint: 'it is damaged or not an order-sync database: check the disk, then restore a backup with `order-sync db restore`',
+      hint: 'the file is damaged or not an order-sync database: check the disk, then restore a backup with `order-sync db restore`',
       cause: error,
     });
   }

@@ -99,7 +99,7 @@ export function diskError(error: FileError, path: string): OrderSyncError {
     const holder = lockHolder(`${path}-shm`, path);
     const message = `The database ${path} is locked by ${holder}`;
     const hint =
-      'end its transaction, or the program: a worker waits for it, and resumes by itself';
+      'end the transaction of that program, or the program: a worker waits for this, and resumes by itself';
     return new OrderSyncError('DATABASE_BUSY', message, { hint, cause: error });
   }
   const isFull = code === 'SQLITE_FULL' || isOutOfSpace(error);
@@ -125,6 +125,6 @@ export function requireReserve(databasePath: string, neededBytes: number): void 
   const folder = dirname(databasePath);
   const freeBytes = freeBytesOf(folder);
   if (freeBytes >= neededBytes) return;
-  const message = `The disk of ${folder} is nearly full, so no new orders are taken in: ${freeBytes} bytes are free, ${neededBytes} are needed (disk.min_free_bytes)`;
+  const message = `The disk of ${folder} is nearly full, so no new orders are accepted: ${freeBytes} bytes are free, ${neededBytes} are needed (disk.min_free_bytes)`;
   throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace });
 }

@@ -88,7 +88,7 @@ export function checkStampAt(path: string, stamp: Stamp): void {
 export function inspectDisk(folder: string): number {
   if (!isThere(folder)) {
     throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${folder} does not exist`, {
-      hint: 'is its volume mounted? for a new installation, run `order-sync init`',
+      hint: 'is the volume of data_dir mounted? for a new installation, run `order-sync init`',
     });
   }
   checkFileSystem(folder);

@@ -68,9 +68,9 @@ export function refuseOtherStamp(database: Sqlite, { upstream, namespace }: Stam
   const own = namespaceFingerprint(namespace);
   if ((readMeta(database, 'namespace') ?? own) === own) return;
   const message =
-    'The reference secret, instance or prefix is not the one this database was made with';
+    'The reference secret, instance or prefix is not the one that this database was made with';
   throw new OrderSyncError('REFERENCE_SECRET_CHANGED', message, {
-    hint: 'restore the secret file that was backed up with it: other references would buy redelivered orders again',
+    hint: 'restore the secret file of this database from your copy: with other references, redelivered orders would be bought again',
   });
 }
 

@@ -27,9 +27,9 @@ export function findFile(path: string): FoundFile {
 
 const [logHeaderBytes, frameHeaderBytes] = [32, 24];
 const whole =
-  'nothing is lost: the database has all of it; find out what did this, and start the worker again';
+  'nothing is lost: the database is complete; find out what removed or replaced the file, and start the worker again';
 const perhapsNot =
-  'what was committed last may be lost: put the file back, or start the worker, which then looks for every order';
+  'the last changes are perhaps lost: put the file back, or start the worker, which then looks up every order';
 
 /**
  * The database and its write-ahead log, as a connection has them open. When one of them is removed,
@@ -61,7 +61,7 @@ export class OpenFiles {
     if (what !== null) {
       // More may have been removed since that look.
       const now = this.#found();
-      const message = `${this.#whatHappened(...now, false) ?? what} while the worker had it open`;
+      const message = `${this.#whatHappened(...now, false) ?? what} while the worker had the file open`;
       const hint = this.#save(...now);
       this.#lost ??= new OrderSyncError('DATABASE_REPLACED', message, { hint });
     }
@@ -147,7 +147,7 @@ export class OpenFiles {
       // With the log of another file, a database would be damaged.
       if (isOurs || isOurLog) rmSync(`${name}-wal`, { force: true });
       if (!isOurs && main.id !== missing.id)
-        return `what the worker had is in ${draft}: \`order-sync db restore ${draft}\` puts it back`;
+        return `the worker's data is in ${draft}: \`order-sync db restore ${draft}\` restores it`;
       this.#expected = [findFile(draft), missing];
       rmSync(`${name}-shm`, { force: true });
       renameSync(draft, name);

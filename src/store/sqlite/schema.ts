@@ -31,7 +31,7 @@ export function migrations(): readonly SchemaFile[] {
   for (const [index, { name }] of knownMigrations.entries()) {
     assert(
       Number(name.slice(0, 4)) === index + 1,
-      `migrations are numbered without a gap, but not ${name}`,
+      `migrations must be numbered without a gap, but this one is not: ${name}`,
     );
   }
   return knownMigrations;
@@ -87,11 +87,11 @@ export function checkSchema(database: Sqlite): 'empty' | 'older' | 'current' {
   if (ran.length === 0 || ran.length !== version) {
     throw foreign(
       database,
-      `it records ${ran.length} migrations, and its user_version is ${version}`,
+      `the database records ${ran.length} migrations, and its user_version is ${version}`,
     );
   }
   if (ran.length > known.length) {
-    const message = `The database has schema ${ran.length}, this program knows up to ${known.length}`;
+    const message = `The database has schema ${ran.length}, but this program knows only up to ${known.length}`;
     throw new OrderSyncError('DATABASE_NEWER', message, {
       hint: 'start the newer version of order-sync again, or restore a backup made by this version',
     });
@@ -107,9 +107,9 @@ export function checkSchema(database: Sqlite): 'empty' | 'older' | 'current' {
  */
 export function refuseOlder(database: Sqlite): void {
   if (checkSchema(database) === 'current') return;
-  const message = `The database has schema ${schemaVersion(database)} of another version, this program reads ${migrations().length}`;
+  const message = `The database has schema ${schemaVersion(database)} of another version, but this program reads ${migrations().length}`;
   throw new OrderSyncError('DATABASE_OLDER', message, {
-    hint: 'start the worker of this version once, which brings it up to date, or read it with the version that made it',
+    hint: 'start the worker of this version once, which updates the database, or use the version that made the database',
   });
 }
 
@@ -117,7 +117,7 @@ export function refuseOlder(database: Sqlite): void {
 function recordedFiles(database: Sqlite): ReadonlyMap<string, string> {
   const hasTable =
     database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get() !== undefined;
-  if (!hasTable) throw foreign(database, 'it does not record which migrations made it');
+  if (!hasTable) throw foreign(database, 'the database does not record which migrations made it');
   const rows = database
     .prepare<[], SchemaFile>(
       "SELECT substr(name, 8) AS name, value AS sha256 FROM meta WHERE name GLOB 'schema:*'",
@@ -131,7 +131,7 @@ function foreign({ name }: Sqlite, why: string): OrderSyncError {
     'DATABASE_FOREIGN',
     `${name} is not a database of this version of order-sync: ${why}`,
     {
-      hint: 'nothing was changed: name the right data_dir, or start the program that made this database. A database of before 0.1.0 cannot be brought up to date: finish its orders with the version that made it, and begin with a new data_dir',
+      hint: 'nothing was changed: name the right data_dir, or start the program that made this database. A database from before 0.1.0 cannot be updated: finish its orders with the version that made it, then use a new data_dir',
     },
   );
 }

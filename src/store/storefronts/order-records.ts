@@ -21,7 +21,7 @@ const flagsPerOrder = 100;
 /** Stands for the flags of an order that are not listed any more. */
 const tooManyFlags = flagOf(
   'too_many_flags',
-  `has more than ${flagsPerOrder} flags, so further ones are not listed: compare the whole order with the shop`,
+  `has more than ${flagsPerOrder} flags, so the others are not listed: compare the whole order with the shop`,
 );
 
 const findFlag = statementOf<Omit<NewRejection, 'lineNumber'>, { id: number; isOver: number }>(
@@ -178,7 +178,7 @@ export function flagUnreadableLines(
     .map((line) => ({ code, value: null, ...line }));
   const more = lines.length - flags.length;
   if (more > 0) {
-    const rule = `has ${more} more lines that cannot be read; nothing was bought for them: compare the order with the shop`;
+    const rule = `has ${more} more lines that cannot be read; nothing was bought for these lines: compare the order with the shop`;
     flags.push({ code, field: 'line_items', lineId: null, rule, value: null });
   }
   return setUnreadableFlags(outbox, order, flags);
@@ -190,7 +190,7 @@ export function flagUnreadableState(
 ): number {
   const { code = 'unreadable_order', field } = order;
   const {
-    advice = 'nothing of the order was bought or changed since: correct it in the shop, and it is read again',
+    advice = 'since then nothing of the order was bought or changed: correct the order in the shop, and the worker reads it again',
   } = order;
   const flag = { lineId: null, code, field, rule: `${order.rule}; ${advice}`, value: null };
   return setUnreadableFlags(outbox, order, [flag]);
@@ -200,7 +200,7 @@ export function flagWithoutId(
   database: Sqlite,
   { source, field, rule: problem, origin, nowMs }: UnreadableStorefrontOrder,
 ): number {
-  const rule = `${problem}; nothing of this order was bought: find it in the shop (${origin}). At most ${ordersWithoutId} of these are kept`;
+  const rule = `${problem}; nothing of this order was bought: find the order in the shop (${origin}). At most ${ordersWithoutId} such flags are kept`;
   const { changes } = insertWithoutId(database).run({ source, field, rule, nowMs });
   if (changes === 1) removeOldest(database).run(source, ordersWithoutId);
   return changes;

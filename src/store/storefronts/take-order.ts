@@ -223,7 +223,7 @@ function flagUnreadable({ outbox, database, order, taken }: Taking): void {
   const lines = order.unreadable.flatMap(({ lineId, field, rule, isDue }) => {
     const known = lineId === null ? undefined : findKnownLine(database, order, lineId);
     if (known !== undefined && refundableEntries(database, known).length > 0) {
-      const why = 'what changed after it was ordered is not applied';
+      const why = 'changes that the shop made to this line after it was ordered are not applied';
       return [{ lineId, field, rule: `${rule}; ${why}: ${correctIt}` }];
     }
     return isDue
@@ -329,7 +329,7 @@ function takePlaceOfVanished(taking: Taking, line: StorefrontLine): VanishedLine
   const bought = found.find(({ rows }) => !canBeReplaced(database, rows));
   const [old] = found;
   if (bought !== undefined || old === undefined) return bought ?? null;
-  const why = `the storefront's order has the line ${line.lineId} in its place`;
+  const why = `the storefront's order has the line ${line.lineId} in place of this line`;
   for (const row of old.rows) cancelEntry(outbox, row, why, order.nowMs);
   auditChange(database, order, 'cancel', old.rows, why);
   taken.takenBack += old.rows.length;
@@ -361,7 +361,7 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
   // An operator said that it is the same purchase: it speaks for the line that was bought.
   if (bought !== null) return takeKnownLine(taking, { ...line, lineId: bought.line_id }, bought);
   if ((buy ?? hold) !== null && wasCancelledByShop(database, known)) {
-    const rule = `was taken back before it was bought, and the shop's order is paid for ${remaining} of "${sku}" now: nothing was bought`;
+    const rule = `was cancelled by the shop before it was bought, and now the shop's order is paid for ${remaining} of "${sku}": nothing was bought`;
     flagLine(taking, lineId, hold ?? flagOf('paid_after_taken_back', rule));
   } else if (was.sku === sku && was.quantity === remaining && !order.refundUnclear) {
     // SKU and quantity of the shop are compared: another SKU map changes nothing about what was

@@ -9,41 +9,41 @@ export function flagOf(code: string, rule: string): Flag {
   return { code, field: null, rule, value: null };
 }
 
-export const correctIt = 'correct the line in the shop, and it is taken in by itself';
+export const correctIt = 'correct the line in the shop, and the worker takes it in by itself';
 
 export const flags = {
   unclearRefund: flagOf(
     'refunded_in_storefront',
-    'the order was refunded in part, and the storefront does not say which line: decide what becomes of it',
+    'the order was refunded in part, and the storefront does not say which line: find out which line was refunded',
   ),
   paidAndClosed: flagOf(
     'paid_and_closed',
-    'the order was paid and closed within the same second of the storefront, so nothing was bought: look at it there. It is bought when the storefront shows it as paid again',
+    'the order was paid and closed within the same second of the storefront, so nothing was bought: look at the order in the storefront. It is bought when the storefront shows it as paid again',
   ),
   closedBefore: flagOf(
     'closed_before',
-    'the storefront sent a state in which the order is cancelled or refunded, with an older time than the newest one: look at it there, and save it again, so that its state is taken in',
+    'the storefront sent a state in which the order is cancelled or refunded, but the time of this state is older than that of the newest one: look at the order in the storefront and save it again, so that the worker takes in its state',
   ),
   paidAndDeleted: flagOf(
     'paid_and_deleted',
-    'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Look at it there',
+    'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Look at the order in the storefront',
   ),
   paidAndNot: flagOf(
     'two_states_in_one_second',
-    'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: look at it there. It is bought when a later state shows it as paid',
+    'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: look at the order in the storefront. It is bought when a later state shows it as paid',
   ),
   lessInOneState: flagOf(
     'two_states_in_one_second',
-    'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. Save the order there again: then its new state is taken in',
+    'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. Save the order in the storefront again, so that the worker takes in its new state',
   ),
 } as const;
 
-const untilCorrected = 'it is bought when the storefront shows it corrected';
+const untilCorrected = 'the line is bought when the storefront shows the order corrected';
 const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
 export const whyUnreadOrder = `the newest state of the storefront's order cannot be read: ${untilCorrected}`;
 
 const whyPaidUnknown =
-  'the storefront shows the order as paid and does not say since when, and it was placed before this shop was connected, or too long ago: compare its payment in the shop, and release it to buy it, or cancel it';
+  'the storefront shows the order as paid but not since when, and the order was placed before this shop was connected, or too long ago: check the payment in the shop, then release the line to buy it, or cancel it';
 
 /** Like an order that cannot be read, it changes nothing of the known one. */
 export const givenAgain = {
@@ -52,12 +52,12 @@ export const givenAgain = {
   field: 'order_key',
   rule: 'the shop gave the id of this order to another sale, as after a deletion or a restored backup',
   advice:
-    'nothing was bought for that one. If it is wanted, send it under another order id as a file or by HTTP',
+    'nothing was bought for the other sale. If you want to buy it, send it under another order id as a file or by HTTP',
   origin: '',
 } as const;
 
 export function whyFlagged(code: string): string {
-  return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;
+  return `the line was flagged before as ${code}, and nothing was bought: perhaps somebody has delivered it since. Release the line to buy it, or cancel it`;
 }
 
 /**
@@ -73,12 +73,12 @@ export function whyNotBought(
   if (ofOrder !== null) return ofOrder;
   if (line === 'unread') return whyUnreadLine;
   if (line !== undefined && line.sku !== was.sku) {
-    return `it was ordered as "${was.sku}", and the storefront's order has "${line.sku}" there now`;
+    return `the line was ordered as "${was.sku}", and the storefront's order now has "${line.sku}" there`;
   }
   if (order.onRefund === 'ignore') return null;
   const left = line?.remaining ?? 0;
   if (left < was.quantity) {
-    return `${was.quantity - left} of ${was.quantity} were refunded or removed in the storefront after it was ordered`;
+    return `${was.quantity - left} of ${was.quantity} pieces were refunded or removed in the storefront after the line was ordered`;
   }
   return order.refundUnclear ? flags.unclearRefund.rule : null;
 }
@@ -90,14 +90,14 @@ function whyOrderIsNotBought({
   lines,
   paidMs,
 }: StorefrontOrder): string | null {
-  const until = 'it is bought when the storefront shows the order as paid again';
+  const until = 'the line is bought when the storefront shows the order as paid again';
   switch (state) {
     case 'paid':
       if (paidMs === null) return whyPaidUnknown;
       if (lines !== null || onRefund === 'ignore') return null;
-      return 'the storefront was not asked yet which lines were refunded, or which product a variation belongs to: it waits for that';
+      return 'the line waits until the worker has asked the storefront which lines were refunded, or which product a variation belongs to';
     case 'unknown_status':
-      return `the storefront's order has the status "${status}", and nobody has said that this means paid: ${until}`;
+      return `the storefront's order has the status "${status}", and the configuration does not list this as a status of paid orders: ${until}`;
     case 'unpaid':
     case 'on_hold':
       return `the storefront's order is "${status}", not paid: ${until}`;
@@ -105,6 +105,6 @@ function whyOrderIsNotBought({
     case 'deleted':
       return onRefund === 'ignore'
         ? null
-        : `the storefront's order is "${status}": nothing more of it is bought`;
+        : `the storefront's order is "${status}": nothing more of the order is bought`;
   }
 }

@@ -127,7 +127,10 @@ export class ReadBack {
       this.#loops.map(({ problem }) => problem).find((problem) => problem !== null) ?? null;
     return reason === null
       ? null
-      : { reason, next: "see `doctor`; check the address and the keys of the shop's API" };
+      : {
+          reason,
+          next: "run `order-sync doctor`; check the address and the keys of the shop's API",
+        };
   }
 
   /**
@@ -144,7 +147,7 @@ export class ReadBack {
     );
     if (loops.length === 0) {
       const what = filter.shop === null ? 'No shop is' : `No shop "${filter.shop}" is`;
-      const hint = 'give it a `rest` section, see docs/storefronts.md';
+      const hint = 'give the shop a `rest` section, see docs/storefronts.md';
       throw new OrderSyncError('NOT_FOUND', `${what} configured to be read back`, { hint });
     }
     const reports: ReadBackReport[] = [];

@@ -98,7 +98,7 @@ export class ShopReader {
       await this.watermark.begin();
       await this.#readAll(signal, sinceMs, counts);
       await this.#readAwaited(signal, counts);
-      if (this.#failures > 0) logger.info('the shop is read back again');
+      if (this.#failures > 0) logger.info('the shop can be read back again');
       this.#failures = 0;
       this.#lastError = null;
     } catch (cause) {
@@ -143,7 +143,7 @@ export class ShopReader {
       }
       if (counts.pages >= shop.rest.pagesPerRun || clock.steadyMs() >= endMs) {
         if (!open.isSorted) {
-          const problem = 'the shop does not sort its orders by the time of their change';
+          const problem = 'the shop does not sort its orders by the time of the last change';
           throw new ShopApiError('unreadable', `${problem}, and one run cannot read them all`);
         }
         if (sinceMs === null) this.#unfinished = open;
@@ -234,7 +234,7 @@ export class ShopReader {
       counts.unreadable += 1;
       logger.error(
         { order_id: listed.id },
-        'the list of orders has something that is no order: review it in the shop',
+        "the shop's list of orders has an item that is not an order: review the list in the shop",
       );
     }
     this.#count(result, counts);
@@ -286,9 +286,12 @@ export class ShopReader {
       if (!(error instanceof ShopApiError) || !ofOneOrder.includes(error.kind)) throw error;
       await api.answers(signal);
       const { message } = error;
-      const rule = `the order ${orderId}, which a delivery named, cannot be read: ${message}`;
+      const rule = `the order ${orderId}, which a webhook named, cannot be read: ${message}`;
       if (handler().named.delete(orderId)) await handler().flagUnusable(rule);
-      logger.error({ order_id: orderId, message }, 'an order could not be read: it waits');
+      logger.error(
+        { order_id: orderId, message },
+        'an order could not be read from the shop: it will be read again',
+      );
       return false;
     }
   }

@@ -86,7 +86,10 @@ export class ShopRechecks {
         ? maxIdleMs
         : Math.min(maxIdleMs, Math.max(0, nextAtMs - clock.steadyMs()));
     } catch (error) {
-      logger.error({ err: error }, 'orders that wait to be read again could not be looked for');
+      logger.error(
+        { err: error },
+        'the worker could not select the orders that must be read again from the shop',
+      );
       return maxIdleMs;
     }
   }
@@ -104,7 +107,7 @@ export class ShopRechecks {
       this.maxAgeMs = -1;
       logger.warn(
         { message: messageOf(error) },
-        'the newest orders could not be read in search of another worker',
+        'the newest orders of the shop could not be read to check them for results of another worker',
       );
     }
   }
@@ -139,12 +142,12 @@ export class ShopRechecks {
     if (problem === order.problem) return;
     logger.warn(
       { order_id: orderId, problem },
-      'an order could not be read again before it is bought: it waits',
+      'an order is not bought yet, because it could not be read again from the shop',
     );
   }
 
   #succeeded(): void {
-    if (this.health === 'warn') this.#deps.logger.info('orders of the shop are read again');
+    if (this.health === 'warn') this.#deps.logger.info('orders can be read again from the shop');
     this.#breaker.works();
     this.#isRefused = false;
   }
@@ -162,7 +165,7 @@ export class ShopRechecks {
       const internal = kind === 'internal' ? { err: error } : { message: String(error) };
       this.#deps.logger.error(
         { kind, ...internal },
-        'orders that wait to be read again cannot be read',
+        'orders that must be read again from the shop cannot be read',
       );
     }
   }
@@ -171,9 +174,9 @@ export class ShopRechecks {
 /** Why an order still waits after these answers. */
 const problems: Readonly<Record<Exclude<StorefrontAnswer['kind'], 'taken'>, string>> = {
   unreadable: 'the state that the shop shows cannot be read',
-  test: 'the shop shows it as a test order now',
-  needs_refunds: 'its refunds could not be read',
-  other: 'the shop answered with something that is no order',
+  test: 'the shop now shows the order as a test order',
+  needs_refunds: 'the refunds of the order could not be read',
+  other: 'the shop answered with something that is not an order',
   other_shop: 'the shop answered with the order of another shop',
 };
 
@@ -181,6 +184,6 @@ const problems: Readonly<Record<Exclude<StorefrontAnswer['kind'], 'taken'>, stri
 function problemOf(answer: StorefrontAnswer): string | null {
   if (answer.kind !== 'taken') return problems[answer.kind];
   return answer.taken.stale
-    ? 'the shop shows an older state of the order than the one that is known'
+    ? 'the shop shows an older state of the order than the known state'
     : null;
 }

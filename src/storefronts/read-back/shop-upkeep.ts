@@ -8,7 +8,8 @@ const recentMs = 3 * 86_400_000;
 const ordersPerCall = 100;
 /** A shop that lists few of its orders is not asked for each of them. */
 const mostReads = 50;
-const switchedOn = 'the shop had switched off a webhook after failed deliveries: it is on again';
+const switchedOn =
+  'the shop had switched off a webhook after failed deliveries: the worker switched it on again';
 
 /**
  * Finds changes for which a shop sends no webhook: it switched its webhooks off, which it does for

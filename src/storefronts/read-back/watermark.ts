@@ -71,8 +71,8 @@ export class Watermark {
   checkClock(clockAheadMs: number | null): void {
     const nowMs = this.#deps.clock.wallMs();
     if (nowMs >= earliestMs && (clockAheadMs ?? 0) >= -wrongClockMs) return;
-    const problem = `the clock of this machine shows ${isoTime(nowMs)}, which is more than a day behind`;
-    throw new ShopApiError('clock', `${problem}: no shop is read until the clock is set`);
+    const problem = `the clock of this machine shows ${isoTime(nowMs)}, more than a day behind`;
+    throw new ShopApiError('clock', `${problem}: no shop is read until this clock is right`);
   }
 
   /**
@@ -95,7 +95,7 @@ export class Watermark {
     if (wasLowered) {
       logger.warn(
         { to: isoTime(presentMs) },
-        'the watermark of the shop was in the future; read-back begins now',
+        'the time up to which the shop was read lay in the future: it is set to now',
       );
     }
     return wasLowered || (clockBeforeMs === null && clockAheadMs >= toleranceMs);

@@ -11,7 +11,7 @@ const notice =
 export function whatItIs(bytes: Uint8Array): string {
   const text = new TextDecoder().decode(bytes.subarray(0, 65_536)).trimStart();
   if (text === '') return 'an empty answer';
-  if (/^[[{]/.test(text)) return 'no complete JSON in UTF-8, or in another form';
+  if (/^[[{]/.test(text)) return 'not complete JSON in UTF-8, or of an unknown form';
   const begins = `what begins with "${messageText(text.replaceAll(/<[^>]*>/g, ' ').trim() || text, 60)}"`;
   if (notice.test(text)) return `${begins}, a PHP notice: switch off display_errors`;
   const title = messageText(/<title[^>]*>([^<]*)/i.exec(text)?.[1] ?? '', 100);
@@ -21,7 +21,7 @@ export function whatItIs(bytes: Uint8Array): string {
 }
 
 const certificateAdvice: readonly (readonly [RegExp, string])[] = [
-  [/SELF_SIGNED|UNABLE_TO_/, 'a private authority is named in `rest.ca_file`'],
+  [/SELF_SIGNED|UNABLE_TO_/, 'if its authority is a private one, set `rest.ca_file`'],
   [/HAS_EXPIRED/, "renew the shop's certificate"],
   [/ALTNAME/, 'set rest.url to a name that the certificate has'],
 ];

@@ -96,8 +96,8 @@ export interface WritePlan<Write> {
 
 /** Staff may have put a paid order on hold: the customer gets nothing until it is released. */
 export const withheldUntilPaid = (status: string): WriteBackError => {
-  const why = `the shop's order ${status}, so what was delivered is withheld`;
-  return new WriteBackError('waits', `${why}: it is given when the order is paid again`);
+  const why = `the shop's order ${status}, so the delivered codes are withheld`;
+  return new WriteBackError('waits', `${why}: the shop gets them when the order is paid again`);
 };
 
 /** The order as the shop shows it now. */
@@ -107,6 +107,6 @@ export async function readOrder(
 ): Promise<ReadOrder & { readonly order: ShopOrder }> {
   const found = await api.order(orderId, signal, { isBehind: true });
   if (found !== null) return { ...found, order: await read(found) };
-  const problem = `the shop has the order ${orderId} no more, and something was delivered or needs review`;
+  const problem = `the shop no longer has the order ${orderId}, and something of it was delivered or needs review`;
   throw new WriteBackError('gone_in_shop', `${problem}: see \`orders show\``);
 }

@@ -104,7 +104,7 @@ function readOne(item: unknown, place: string, ids: Set<string>, readLine: ReadL
   if (lineId === null)
     return notRead(null, sku, problemOf(`${place}.id`, 'must be the id of the line', item['id']));
   // Two lines with one id would be taken for one line, and the second never bought.
-  const rule = `must be the id of one line only, but ${lineId} stands twice`;
+  const rule = `must be the id of one line only, but ${lineId} is there twice`;
   if (ids.has(lineId)) return notRead(null, sku, { field: `${place}.id`, rule });
   ids.add(lineId);
   if (sku === null)

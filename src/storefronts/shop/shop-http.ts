@@ -189,7 +189,7 @@ export class ShopHttp {
     for (let isRecorded = once?.begins === undefined; ; ) {
       const closedMs = this.#breaker.waitMs;
       if (closedMs > maxWaitMs) {
-        const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#wanted})`;
+        const why = `the shop asked the worker to make no call for another ${Math.ceil(closedMs / 1000)} s (${this.#wanted})`;
         throw new ShopApiError('rate_limited', why, { retryAfterMs: closedMs });
       }
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
@@ -267,7 +267,7 @@ export class ShopHttp {
       if (Number.isFinite(shopMs)) this.#clockAheadMs = beganMs - shopMs;
       const bytes = await this.#readBody(name, answer, headers['content-encoding']);
       if (isRead && whyCached !== null && (status < 300 || status === 404)) {
-        const problem = `${name}: a cache answered (${whyCached}): exclude the paths of the API, as /wp-json/, from it`;
+        const problem = `${name}: a cache answered (${whyCached}): exclude the paths of the API, such as /wp-json/, from the cache`;
         throw new ShopApiError('cached', problem);
       }
       if (![200, 201].includes(status)) throw this.#failure(name, status, headers, bytes);

@@ -20,15 +20,17 @@ export const shopKeys = {
   source: sourceSchema
     .optional()
     .describe(
-      'The source of its orders. Default: the name of the shop. It can never change, or orders would be bought again.',
+      "The source of the shop's orders. Default: the name of the shop. Never change the source, or orders would be bought again.",
     ),
   secrets: secretsOf(1, 10, 'At least 16 characters.').describe(
-    'The secrets that sign its webhooks.',
+    "The secrets that sign the shop's webhooks.",
   ),
   sku_map: pathText.describe('The SKU map (YAML or CSV).'),
   currency: currencySchema
     .optional()
-    .describe('The balance where the SKU map names none. Default: the currency of the order.'),
+    .describe(
+      'The balance to charge if the SKU map names none. Default: the currency of the order.',
+    ),
   unmatched: z
     .enum(['ignore', 'review'])
     .default('ignore')
@@ -37,7 +39,7 @@ export const shopKeys = {
     .enum(['review', 'cancel_esim', 'ignore'])
     .default('review')
     .describe(
-      'A refund of something that was bought: flag it, also order the cancel of eSIMs, or ignore it.',
+      'When something that was bought is refunded: flag the refund, flag it and cancel its eSIMs, or ignore it.',
     ),
   max_age_h: count(1, 8760)
     .default(168)
@@ -52,7 +54,7 @@ export const shopKeys = {
     .max(20)
     .default([])
     .describe(
-      'Further web addresses of the shop. An order that names any other address comes from a copy of the shop and is not bought.',
+      'Other web addresses of the shop. An order that names any other web address comes from a copy of the shop and is not bought.',
     ),
   iccid_field: z
     .string()
@@ -75,7 +77,7 @@ export const restKeys = {
       'must be a cron expression of five or six fields, for example "*/5 * * * *"',
     )
     .default('*/5 * * * *')
-    .describe('When the shop is read, as a cron expression in UTC; also at the start.'),
+    .describe('When the shop is read, as a cron expression in UTC. It is also read at the start.'),
 };
 
 /**

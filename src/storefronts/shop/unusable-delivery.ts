@@ -30,11 +30,19 @@ export function unusableDelivery(document: unknown, topic: string) {
   }
   if (topic !== '' && !/order/i.test(topic)) return null;
   if (document === 'too_large')
-    return found('too_large', 'shorten what plugins add to orders', 'has more than 8 MiB');
+    return found(
+      'too_large',
+      'find out which plugins add long fields to orders, and shorten these',
+      'has more than 8 MiB',
+    );
   if (document === undefined)
-    return found('not_json', 'find what changes it on its way', 'is no JSON in UTF-8');
+    return found(
+      'not_json',
+      'find out what changes the webhook between the shop and the worker',
+      'is no JSON in UTF-8',
+    );
   if (typeof code === 'string' && typeof message === 'string') {
-    const advice = 'recreate the webhook as a user who may view orders';
+    const advice = 'recreate the webhook as a user with permission to view orders';
     return found('rest_error', advice, `has the error "${code}: ${message}"`);
   }
   // A topic that is missing or unknown does not say what it is. A subscription has the fields of an

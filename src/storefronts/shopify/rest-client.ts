@@ -116,7 +116,7 @@ export class ShopifyApi implements ShopApi {
     const problem = 'the shop does not show the order: it was deleted, or it is older than 60 days';
     throw new ShopApiError(
       'refused',
-      `${call}: ${problem}, which only an app with the scope read_all_orders can tell`,
+      `${call}: ${problem}; only an app with the scope read_all_orders can tell which`,
     );
   }
 

@@ -22,7 +22,7 @@ const rest = keysOf({
     .string()
     .regex(/^[\x21-\x7e]{1,128}$/, 'must be printable ASCII without spaces')
     .optional()
-    .describe('Instead of a token: the client id of an app of the Dev Dashboard.'),
+    .describe('Instead of a token: the client id of an app from the Dev Dashboard.'),
   client_secret: secretText('optional').describe('The secret of that app.'),
 }).transform(({ accessToken: token, clientId = '', clientSecret, ...keys }) => {
   const access: ShopifyAccess =
@@ -48,7 +48,7 @@ const section = keysOf({
     'Reads the shop through the Admin API, so a lost webhook loses no order.',
   ),
   write_back: orNull(writeBack).describe(
-    'Writes results into the orders of the shop. Needs `rest`, with scopes to write.',
+    'Writes results into the orders of the shop. Needs `rest` with scopes to write.',
   ),
 });
 const list = shopList('shopify', 'Shopify', section);

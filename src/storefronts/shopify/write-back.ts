@@ -93,7 +93,7 @@ async function change(query: string, variables: object, { api, signal }: Parts):
   if (!answer.success)
     throw new ShopApiError(
       'unreadable',
-      `${name}: 200, but the answer is not that of the mutation`,
+      `${name}: 200, but the answer does not belong to this mutation`,
     );
   const messages = Object.values(answer.data).flatMap((payload) =>
     payload.userErrors.map(({ message }) => message),
@@ -221,7 +221,7 @@ function whyWithheld(
   const problem = `a fulfilment order of the shop's order is ${blocked}`;
   return new WriteBackError(
     'waits',
-    `${problem}: the delivered pieces are fulfilled when it is open again`,
+    `${problem}: the delivered pieces are fulfilled when this fulfilment order is open again`,
   );
 }
 

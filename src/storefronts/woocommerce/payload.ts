@@ -30,7 +30,7 @@ import type { WooCommerceShop } from './settings.ts';
  * they are for.
  */
 const ofLegacyApi =
-  'must be an order of the REST API v3: set the API version of the webhook to "WP REST API Integration v3". It is one of the legacy API';
+  'must be an order of the REST API v3: set the API version of the webhook to "WP REST API Integration v3". This order is in the form of the legacy API';
 
 export function readWooCommerceOrder(
   document: unknown,

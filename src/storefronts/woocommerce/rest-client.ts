@@ -182,8 +182,8 @@ export class WooCommerceApi implements ShopApi {
     // A key that may not read settings, or a shop without them: nothing is proven.
     const value = await orElse(null, notAllowed, call);
     if (!isObject(value) || value['value'] !== 'no') return null;
-    const message = 'its mail "Customer note" is off: nobody gets a code';
-    return { message, next: 'switch it on in the shop' };
+    const message = 'the mail "Customer note" of the shop is off: no customer gets a code';
+    return { message, next: 'switch this mail on in the shop' };
   }
 
   async mayWrite(signal: AbortSignal): Promise<boolean> {
@@ -256,7 +256,7 @@ function needOf(address: string): string {
   const { hostname = '', port = '' } = URL.parse(address) ?? {};
   const isPrivate = /^(localhost$|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)/.test(hostname);
   if (!isPrivate && ['', '80', '443', '8080'].includes(port)) return '';
-  return 'to a private address or port: WordPress needs deploy/woocommerce/order-sync-webhooks.php';
+  return 'to a private address or port: for this, WordPress needs deploy/woocommerce/order-sync-webhooks.php';
 }
 
 /** A firewall may keep a path from the worker, too. */
@@ -276,7 +276,7 @@ async function orElse<T>(
 
 function listIn(value: unknown, path: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer is no list`);
+  throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer is not a list`);
 }
 
 type CallOptions = Omit<ShopCall, 'method' | 'path' | 'headers'>;

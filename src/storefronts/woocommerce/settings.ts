@@ -10,7 +10,9 @@ import {
 
 const rest = keysOf({
   ...restKeys,
-  consumer_key: secretText('required').describe('The `ck_` of a key that may read.'),
+  consumer_key: secretText('required').describe(
+    'The consumer key (`ck_…`), with permission to read.',
+  ),
   consumer_secret: secretText('required').describe('The `cs_` of that key.'),
   ca_file: certificatesFile(
     'Certificate authorities (PEM) for this shop, instead of those of the system.',
@@ -21,7 +23,9 @@ const writeBack = keysOf({
   status: z
     .enum(['completed', 'keep'])
     .default('completed')
-    .describe('Whether an order becomes `completed` when every line of it is ours and delivered.'),
+    .describe(
+      'Whether an order becomes `completed` when this worker has delivered every line of it.',
+    ),
   deliver_codes: z
     .enum(['off', 'note', 'meta'])
     .default('off')
@@ -42,7 +46,7 @@ const section = keysOf({
     'Reads the shop through its REST API, so a lost webhook loses no order.',
   ),
   write_back: orNull(writeBack).describe(
-    'Writes results into the orders of the shop. Needs `rest`, with a key that may write.',
+    'Writes results into the orders of the shop. Needs `rest` with a key that has permission to write.',
   ),
   paid_statuses: z
     .array(
@@ -54,7 +58,7 @@ const section = keysOf({
     .max(20)
     .default(['processing', 'completed'])
     .describe(
-      'Statuses in which an order with a date of payment is bought. In others, unsent lines are held.',
+      'An order with a date of payment is bought in these statuses. In other statuses, unsent lines are held.',
     ),
 });
 const list = shopList('woocommerce', 'WooCommerce', section);
@@ -67,7 +71,7 @@ export const wooCommerceSettings = {
     const hasField = String(valueOf('iccid_field')).toLowerCase() === 'code';
     if (valueOf('write_back', 'line_meta') !== true || !hasField) return null;
     const problem =
-      'writes delivered codes into the field "Code" of lines, which iccid_field names as the field of an eSIM: use another name there';
+      'writes delivered codes into the field "Code" of lines, but iccid_field names this field as that of an eSIM: use another name in iccid_field';
     return { at: ['write_back', 'line_meta'], problem };
   },
 } satisfies PlatformSettings;

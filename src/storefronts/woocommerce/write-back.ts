@@ -99,7 +99,10 @@ export class OrderWriter {
       if (withheld !== null) throw withheld;
       return this.#written;
     }
-    throw new WriteBackError('waits', `the order changed while it was written, ${mostSteps} times`);
+    throw new WriteBackError(
+      'waits',
+      `the order changed in the shop while the result was written, ${mostSteps} times`,
+    );
   }
 
   /**
@@ -128,7 +131,7 @@ export class OrderWriter {
     if (after.order.status !== write.status || !after.isRefundedWhole) return after;
     // The shop has no call that sets a status only where it is still the one that was read.
     this.#parts.logger.warn(
-      'the order was refunded while it was completed: its status is refunded again',
+      'the order was refunded while the worker completed it: the worker set its status to refunded again',
     );
     this.#written.push('status refunded');
     return await this.#update({ status: 'refunded' });
@@ -163,7 +166,7 @@ export class OrderWriter {
   #checkKept(write: FieldsWrite, before: OrderNow, after: OrderNow): void {
     const dropped = write.fields.find(({ key, value }) => after.fields.get(key)?.[0] !== value);
     if (dropped !== undefined) {
-      const problem = `the shop did not keep the field ${dropped.key} of the order as it was written`;
+      const problem = `the shop did not keep the field ${dropped.key} of the order as the worker wrote it`;
       throw new WriteBackError('waits', `${problem}: look for a plugin that changes orders`);
     }
     if (write.lines.length === 0 || before.total === after.total) return;
@@ -179,7 +182,7 @@ export class OrderWriter {
       note.markers.some((marker) => this.#posts.stateOf(marker) === 'begun');
     if (isBegun()) {
       const waitMs = this.#posts.settleInMs(note.markers, this.#lostAfterMs);
-      const problem = 'an earlier try may have posted a note that the order does not show yet';
+      const problem = 'perhaps an earlier try posted a note that the order does not show yet';
       const lookInMs = Math.min(waitMs, Math.max(waitMs, this.#lostAfterMs) / looksUntilLost);
       throw new WriteBackError('settles', problem, lookInMs);
     }
@@ -198,7 +201,7 @@ export class OrderWriter {
     } catch (error) {
       if (!(error instanceof ShopApiError) || error.kind === 'stopped') throw error;
       if (isBegun() && mayHaveActed.includes(error.kind)) {
-        throw new WriteBackError('waits', `${error.message}; the note may be posted all the same`);
+        throw new WriteBackError('waits', `${error.message}; perhaps the shop has posted the note`);
       }
       if (isBegun()) await this.#posts.set(note, 'announced');
       if (error.kind !== 'refused') throw error;
@@ -372,7 +375,7 @@ function unmailedFlags(
 ) {
   if (deliverCodes !== 'note' || given.length === 0 || !lacksEmail) return [];
   const rule =
-    'has no e-mail address, so the shop mails nobody: give the codes by hand, then complete it';
+    'has no e-mail address, so the shop mails no customer: give the codes by hand, then complete the order';
   return [{ lineId: null, code: nobodyMailed, rule }];
 }
 

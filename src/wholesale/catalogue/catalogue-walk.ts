@@ -128,7 +128,7 @@ export class CatalogueWalk<T> {
     const announced = page.next !== null || (page.lastPage !== null && page.lastPage > this.#pages);
     if (paging.mode === 'off') {
       if (announced)
-        this.#incomplete = 'the answer names a next page, but catalogue.paging.mode is off';
+        this.#incomplete = 'the answer links to a next page, but catalogue.paging.mode is off';
       return null;
     }
     if (fresh === 0) return null;
@@ -156,7 +156,7 @@ export class CatalogueWalk<T> {
     // Every request carries the API key: it must not go to another server because an answer names
     // one.
     if (url === null || url.origin !== origin || !below) {
-      this.#incomplete = 'the answer names a next page outside the base address';
+      this.#incomplete = 'the answer links to a next page that is not below wholesale.base_url';
       return null;
     }
     return `${url.pathname.slice(basePath.length)}${url.search}`;

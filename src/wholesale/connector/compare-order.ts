@@ -46,7 +46,7 @@ export function findMismatch(
     operation !== 'esim_cancel' &&
     differs(currency, expect.currency)
   )
-    return `the answer charges ${quoted(currency)}, but the balance ${quoted(expect.currency)} was named`;
+    return `the answer charges ${quoted(currency)}, but the order named the balance ${quoted(expect.currency)}`;
   if (operation === 'esim_topup' || operation === 'esim_cancel') {
     const shown = firstAt(order, wire.answer.esims.iccid, iccidIn);
     const iccids = [

@@ -15,7 +15,7 @@ const errorFields = (
   'exception fault'
 ).split(' ');
 
-export const failedAnswer = 'a success that says that it failed';
+export const failedAnswer = 'a success whose body says that the order failed';
 
 /** Whether a value says anything: an `errorCode` of 0 and an empty list of `errors` do not. */
 function saysSomething(value: ExactJson | undefined): boolean {
@@ -95,6 +95,6 @@ export function whyUnrecognised(
   if (answer.reference !== null || hasStatus(answer, what) || hasUnits(answer, what)) return null;
   if (objectsIn(body, wire).some(hasError)) return 'a success with an error in another form';
   return answer.orderNumber === null
-    ? `a success in which nothing of an order is recognised${fieldsOf(body)}`
+    ? `a success whose body has no known field of an order${fieldsOf(body)}`
     : null;
 }

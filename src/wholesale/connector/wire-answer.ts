@@ -21,7 +21,7 @@ const readsOnce =
         (one) => one.list > list && one.name.toLowerCase() === name.toLowerCase(),
       );
       if (other === undefined) continue;
-      const message = `must not have "${name}" in \`${list}\` and in \`${other.list}\`: a list replaces its default, so write both`;
+      const message = `must not have "${name}" in \`${list}\` and in \`${other.list}\`: your list replaces the default list, so write both lists`;
       context.addIssue({ code: 'custom', message });
     }
   };
@@ -147,7 +147,7 @@ export const answerWire = z
     const money = new Set([...section.cost, ...section.currency].map(nameOf));
     const listed = [...section.codes.lists, ...section.esims.lists];
     for (const path of listed.filter((one) => money.has(nameOf(one)))) {
-      const message = `must not have "${path}" in a list of units: \`cost\` or \`currency\` has it, and an amount would be delivered as a code`;
+      const message = `must not have "${path}" in a list of units: \`cost\` or \`currency\` has this path, and an amount would be delivered as a code`;
       context.addIssue({ code: 'custom', message });
     }
   });

@@ -44,7 +44,7 @@ export function fillPath(template: string, values: Readonly<Record<string, strin
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     assert(
       value !== undefined && isPathPart(value),
-      `"${value}" cannot stand for {${name}} in the path ${template}`,
+      `"${value}" cannot replace {${name}} in the path ${template}`,
     );
     return encodeURIComponent(value);
   });
@@ -52,7 +52,7 @@ export function fillPath(template: string, values: Readonly<Record<string, strin
 
 const withoutPosition = [
   /^(?!(.*\.)?\d+(\.|$))/,
-  'must not have a position in a list: lists are read whole',
+  'must not have a list index: every item of a list is read',
 ] as const;
 
 /**

@@ -98,7 +98,7 @@ const headerName =
 const headerValue = z
   .string()
   .regex(/^[!-~]([ -~]{0,254}[!-~])?$/, 'must be one line of ASCII')
-  .regex(/^(\{reference\}|[^{}]*)$/, 'must be a constant, or {reference} alone');
+  .regex(/^(\{reference\}|[^{}]*)$/, 'must be a fixed text, or only {reference}');
 
 /** The fields of a found order that are compared with the purchase. */
 const comparedFields = ['product', 'quantity', 'days', 'currency', 'iccid'] as const;

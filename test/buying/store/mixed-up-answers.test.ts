@@ -164,7 +164,7 @@ describe('two entries that were shown the same eSIM, and neither delivered', () 
     expect(box.store.read.counts()).toMatchObject({ needs_review: 2 });
     await resolve(second, { orderNumber: 'N-2', units: [{ iccid, lpa: 'LPA:1$a.b$c' }] });
     await expect(resolve(first, { orderNumber: 'N-1', units: [{ iccid }] })).rejects.toThrow(
-      `the eSIM ${iccid} of these units came with the order ${second}`,
+      `the eSIM ${iccid} of these units was already delivered for the order ${second}`,
     );
     await resolve(first, { orderNumber: 'N-1', units: [{ iccid: other }] });
     expect(box.rows('SELECT iccid, entry_id FROM esims ORDER BY iccid')).toEqual([
@@ -204,7 +204,7 @@ describe('an entry that was shown more units than it ordered', () => {
 it('all units that were ordered take the place of what a wrong mapping read', async () => {
   const unread: Settlement = {
     ...settledBy(shows('N-1', { code: 'CARD-1' }), 'needs_review'),
-    reviewReason: 'its units have fields that the connector does not read: secret',
+    reviewReason: 'the units in the answer have fields that `wholesale.wire` does not read: secret',
   };
   const reference = await buy('first', unread);
   const units = [{ code: 'DDDD-4444' }];

@@ -7,5 +7,5 @@ it('the advice about each error is a sentence for a shop, and none orders again 
     expect([code, action]).toEqual([code, expect.stringMatching(/^[A-Z][^`{}]+\.$/)]);
     expect(action).not.toMatch(/new reference|Read |header|GET |\/products/);
   }
-  expect(clientActionFor('reference_in_use')).toMatch(/^Do not order it again/);
+  expect(clientActionFor('reference_in_use')).toMatch(/^Do not order the line again/);
 });

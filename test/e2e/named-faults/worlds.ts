@@ -612,7 +612,7 @@ const shop: SpoiltWorld = {
       ...storefront(
         'a webhook that the shop switched off',
         ['webhook_off'],
-        /switch it on in the shop/,
+        /switch this mail on in the shop/,
       ),
       health: /has switched off its webhook/,
     },

@@ -72,7 +72,7 @@ describe('a CSV file of three columns in the inbox', () => {
 
   it('is reported as refused in full where no line of it was accepted, and else with what is bought', async () => {
     for (const [rows, said] of [
-      ['1,,USD', 'Nothing of it will be bought.'],
+      ['1,,USD', 'Nothing of this file will be bought.'],
       ['1,,USD\n2,steam-usd-20,USD', 'The other lines were accepted.'],
     ]) {
       const bench = await benchWith();
@@ -129,7 +129,7 @@ describe('a CSV file of three columns in the inbox', () => {
     bench.drop('second.csv', 'order_id,variant,currency\n1,v,USD\n1,w,USD\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 0, rejected: 2 });
     expect(bench.report().lines?.[0]?.rule).toContain(
-      'A line that was bought alone before has the id 1',
+      'A line that was the only one of its order before has the id 1',
     );
     bench.drop('third.csv', 'order_id,line_id,variant,currency\n1,1,v,USD\n1,2,w,USD\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1, known: 1 });

@@ -58,7 +58,7 @@ describe('a folder of order files that is a link', () => {
       symlinkSync(elsewhere, bench.config[name]);
       await expect(bench.intake.start()).rejects.toMatchObject({
         code: 'FOLDER_UNUSABLE',
-        message: `${bench.config[name]} is not a folder: it is a link, or something else`,
+        message: `${bench.config[name]} is not a folder, but a link or something else`,
       });
     },
   );
@@ -72,7 +72,7 @@ describe('a folder of order files that is a link', () => {
     bench.drop('orders.csv', 'not a table');
     expect(await bench.intake.scanOnce()).toMatchObject({ rejected: 0, deferred: 1 });
     expect(readdirSync(elsewhere)).toEqual([]);
-    expect(bench.intake.status().degraded).toContain('is not a folder: it is a link');
+    expect(bench.intake.status().degraded).toContain('is not a folder, but a link');
     rmSync(bench.config.rejected);
     mkdirSync(bench.config.rejected);
     bench.clock.advance(60_000);

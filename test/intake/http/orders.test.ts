@@ -69,7 +69,7 @@ describe('posting an order', () => {
     const failed = await post(order());
     expect(problemSchema.parse(failed.json)).toMatchObject({ status: 500, code: 'internal' });
     expect(JSON.stringify(failed.json)).not.toContain('accepted');
-    expect(JSON.stringify(failed.json)).toContain('Send it again');
+    expect(JSON.stringify(failed.json)).toContain('Send the request again');
     outbox.store.read.resultDocument = resultDocument;
     const again = await post(order());
     expect([again.status, again.json.lines]).toEqual([200, first.json.lines]);

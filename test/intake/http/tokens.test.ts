@@ -36,7 +36,7 @@ describe('a token', () => {
       expect([202, 404]).toContain(answers[scope].status);
       for (const name of (['post', 'read', 'cancel'] as const).filter((one) => one !== scope)) {
         const { status, code, detail } = problemSchema.parse(answers[name].json);
-        const rule = `This token may not ${name} orders: its scopes are ${scope}.`;
+        const rule = `This token has no permission to ${name} orders: its scopes are ${scope}.`;
         expect([status, code, detail]).toEqual([403, 'scope_not_allowed', rule]);
       }
     },

@@ -104,7 +104,7 @@ describe('the orders that Shopify exports', () => {
     );
     const { error, bought } = await read(content, { format: 'shopify_orders' });
     expect([error, bought]).toEqual([
-      expect.stringContaining('The header lacks "Financial Status"'),
+      expect.stringContaining('The header has no "Financial Status"'),
       [],
     ]);
   });
@@ -116,7 +116,7 @@ describe('the orders that Shopify exports', () => {
     );
     const { error, bought } = await read(content, { format: 'shopify_orders' });
     expect([error, bought]).toEqual([
-      expect.stringContaining('The header lacks Lineitem quantity'),
+      expect.stringContaining('The header has no Lineitem quantity'),
       [],
     ]);
   });
@@ -310,6 +310,6 @@ describe('a file of its own form', () => {
 
   it('is refused where a column is missing that the configuration names', async () => {
     const { error } = await read(`${base}\n1,v,USD\n`, { only: { Status: ['paid'] } });
-    expect(error).toMatch(/^missing_column: The header lacks "Status"/);
+    expect(error).toMatch(/^missing_column: The header has no "Status"/);
   });
 });

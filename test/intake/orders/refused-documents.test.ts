@@ -81,7 +81,7 @@ const cases: Case[] = [
     format: 'csv',
     content: bytes([0x50, 0x4b, 3, 4, 20, 0, 6, 0], [...Buffer.from(goodCsv)]),
     code: 'spreadsheet_file',
-    says: /Save it as "CSV UTF-8"/,
+    says: /save the file as "CSV UTF-8"/,
   },
   {
     name: 'a web page',
@@ -313,7 +313,7 @@ const cases: Case[] = [
     format: 'csv',
     content: 'Bestellnummer;Artikel;Menge 1\n1;v;2\n',
     code: 'missing_column',
-    says: /lacks order_id/,
+    says: /has no order_id/,
   },
   {
     name: 'a separator that is not found by itself',

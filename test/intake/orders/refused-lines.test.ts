@@ -110,7 +110,7 @@ const rows: [string, string, Expected][] = [
   [
     'too few cells',
     'o,1,gift_card_order,v,,,1,',
-    { code: 'wrong_cell_count', says: /8 cells where the header has 9/ },
+    { code: 'wrong_cell_count', says: /8 cells, but the header has 9/ },
   ],
   [
     'too many cells',

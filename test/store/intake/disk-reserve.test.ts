@@ -30,7 +30,7 @@ const post = (...lines: ReturnType<typeof line>[]) =>
   box.store.intake.acceptRequests(lines.map((one) => ({ nowMs: 1000, lines: [one] })));
 const full = expect.objectContaining({
   code: 'DISK_FULL',
-  message: expect.stringContaining('no new orders are taken in'),
+  message: expect.stringContaining('no new orders are accepted'),
 });
 
 describe('with less free space than is kept for the orders that are known', () => {

@@ -47,7 +47,7 @@ describe('acknowledging what stands in the attention list', () => {
     async (situation, state, actions) => {
       const box = await standingIn(situation);
       const reference = referenceOf(box);
-      const message = `${reference} is ${state} and needs a decision: it cannot be acknowledged`;
+      const message = `${reference} is ${state} and needs a decision: this entry cannot be acknowledged`;
       expect(await ack(box, { ids: [reference] })).toEqual({
         acknowledged: [],
         refused: [

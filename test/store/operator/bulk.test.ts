@@ -164,7 +164,7 @@ describe('a command for many entries', () => {
     ]);
     expect(result.changed).toEqual([second]);
     expect(result.refused.map(({ message }) => message)).toEqual([
-      `${first} is held now, or has changed since it was found`,
+      `${first} is held now, or has changed since the filter found it`,
       'os-nobody-1 is not in the outbox',
     ]);
   });

@@ -161,7 +161,7 @@ describe('an entry that an operator resolves', () => {
     const before = everything(box);
     await expect(act(box, none)).rejects.toMatchObject({
       message: expect.stringContaining('answers showed all the units'),
-      hint: expect.stringContaining('if the supplier delivered nothing, say so with --note'),
+      hint: expect.stringContaining('if the supplier delivered nothing, add --note'),
     });
     expect(everything(box)).toEqual(before);
     await act(box, { ...none, note: 'Nothing was delivered.' });
@@ -177,7 +177,7 @@ describe('an entry that an operator resolves', () => {
     const standing = () =>
       box.store.read.attention(10).map(({ kind, message }) => `${kind}: ${message}`);
     const missing =
-      'needs_manual_delivery: 1 of 1 unit is not in the outbox: cli:anna found that it was bought, as order GC-77';
+      'needs_manual_delivery: 1 of 1 unit is not in the outbox: cli:anna found that the line was bought, as order GC-77';
     expect(standing()).toEqual([missing]);
     const before = everything(box);
     const units = [{ code: 'AAAA-1111' }];
@@ -202,7 +202,7 @@ describe('an entry that an operator resolves', () => {
     ]);
     expect(versionOf(box)).toBe(version + 1);
     await expect(act(box, { ...bought, units })).rejects.toMatchObject({
-      hint: 'nothing can be done to it',
+      hint: 'no action is possible for this entry',
     });
   });
 

@@ -73,7 +73,7 @@ describe('the attention list', () => {
         scope: 'variant:card',
         holdsUp: 'orders of this product',
         whatToDo:
-          'Read the answers in `orders show`, ask the supplier or correct `wholesale.wire`, then `queue resume`.',
+          'Read the answers of the API with `orders show`, ask the supplier or correct `wholesale.wire`, then `queue resume`.',
         canAcknowledge: false,
       },
     ]);
@@ -261,7 +261,7 @@ describe('the attention list, a page at a time', () => {
       .rows.map(({ id }) => id);
     expect(following).toEqual(whole.slice(10, 15));
     expect(() => read.attentionPage({}, { limit: 5, after: 'nonsense' })).toThrow(
-      'is no place in this list',
+      'is not a position in this list',
     );
   });
 });

@@ -129,6 +129,6 @@ describe('the timeline of an order', () => {
     }
     expect(paged).toEqual(all);
     expect(all).toHaveLength(8);
-    expect(() => timelineOf('1001', 3, 'nonsense')).toThrow(/is no place in this list/);
+    expect(() => timelineOf('1001', 3, 'nonsense')).toThrow(/is not a position in this list/);
   });
 });

@@ -131,17 +131,17 @@ describe('read-back of a shop that fails', () => {
       /200, but not .* the page "Log In . Shop" of a firewall, a login/,
       (_, r) => send(r, 200, '\n<html><title>Log In ‹ Shop</title>'),
     ],
-    ['answers with an object', 'unreadable', /no list/, (_, r) => send(r, 200, { orders: [] })],
+    ['answers with an object', 'unreadable', /not a list/, (_, r) => send(r, 200, { orders: [] })],
     [
       'cuts its JSON short',
       'unreadable',
-      /no complete JSON/,
+      /not complete JSON/,
       (_, r) => send(r, 200, '[{"id":1,"line_items":['),
     ],
     [
       'does not answer in UTF-8',
       'unreadable',
-      /no complete JSON in UTF-8/,
+      /not complete JSON in UTF-8/,
       (_, r) => {
         r.writeHead(200).end(Buffer.from([0x5b, 0xff, 0x5d]));
         return true;

@@ -28,7 +28,7 @@ type PlatformName = 'woocommerce' | 'shopify';
 const platforms: readonly PlatformName[] = ['woocommerce', 'shopify'];
 
 const takenIn = 'storefront order taken in';
-const waits = 'an order could not be read again before it is bought: it waits';
+const waits = 'an order is not bought yet, because it could not be read again from the shop';
 
 const bodyOf = (
   platform: PlatformName,
@@ -256,7 +256,7 @@ describe.each(platforms)(
       expect((await claim())?.purpose).toBe('submit');
     });
 
-    it('waits when the shop shows an older state than the one that is known', async () => {
+    it('waits when the shop shows an older state than the known state', async () => {
       const { claim, logged, order, outbox } = await waitingShop(platform);
       order.modifiedMs = minutesAgo(30);
       expect(await claim()).toBeNull();
@@ -499,7 +499,7 @@ describe('a shop that cannot be read for its waiting orders', () => {
         outbox.claim({ nowMs: clock.wallMs(), ...rechecking(ruleFor(readBack)) }),
       );
     expect(await claim()).toBeNull();
-    await logged('orders that wait to be read again cannot be read');
+    await logged('orders that must be read again from the shop cannot be read');
     // Calls take turns: another one for an order would come before the end of these.
     await run();
     await run();

@@ -33,7 +33,7 @@ describe('webhooks that the shop has switched off', () => {
     const running = await readBackOf('woocommerce', stub);
     await running.readBack.start();
     await running.logged(
-      'the shop had switched off a webhook after failed deliveries: it is on again',
+      'the shop had switched off a webhook after failed deliveries: the worker switched it on again',
     );
     expect(stub.webhooks.map(({ status }) => status)).toEqual([
       'active',

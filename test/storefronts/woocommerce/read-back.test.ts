@@ -273,7 +273,7 @@ describe('read-back of a WooCommerce shop', () => {
       });
       expect((await run()).error).toMatchObject({
         kind: 'clock',
-        message: expect.stringContaining('until the clock is set'),
+        message: expect.stringContaining('until this clock is right'),
       });
       expect([bought(), flagged(), await watermark()]).toEqual([[], [], marked]);
       behindMs = 0;

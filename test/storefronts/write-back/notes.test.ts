@@ -148,7 +148,7 @@ describe('a line that was removed and added again after its mail', () => {
     await written.takeIn(stub.shown(order));
     await written.told();
     expect(stub.shop.notesOf('7').at(-1)?.note).toContain(
-      '<code>orders cancel</code> buys nothing',
+      '<code>orders cancel</code> ends this line',
     );
     await written.decideSame('72');
     await written.told();
@@ -250,7 +250,7 @@ describe('a note in an order', () => {
     const [last] = stub.shop.notesOf('7').toReversed();
     expect(last?.customer_note).toBe(false);
     expect(last?.note).toContain(
-      'Changed in the shop: Steam 20 (STEAM-20) × 2 (line 100): 1 of 2 were refunded',
+      'Changed in the shop: Steam 20 (STEAM-20) × 2 (line 100): 1 of 2 pieces were refunded',
     );
   });
 });

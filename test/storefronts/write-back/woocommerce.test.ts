@@ -247,7 +247,7 @@ describe('an order that changed in the shop meanwhile', () => {
     expect(delivery).toMatchObject({ givenUpAt: expect.any(String) });
     expect(deleted.written.store.read.attention(10)[0]?.reason).toBe('gone_in_shop');
     expect(deleted.written.store.read.attention(10).map(({ message }) => message)).toEqual([
-      expect.stringContaining('the shop has the order 7 no more'),
+      expect.stringContaining('the shop no longer has the order 7'),
     ]);
   });
 
@@ -349,7 +349,7 @@ describe('a shop that does not answer as it should', () => {
     });
     await written.buy();
     await written.start();
-    const asked = 'the receiver asks to wait: nothing is sent to this sink until then';
+    const asked = 'the receiver asked the worker to wait: nothing is sent to this sink until then';
     await written.untilLogged(asked, 1);
     const [line] = written.logged(asked);
     expect([line?.['wait_ms'], stub.calls.length]).toEqual([120_000, 1]);
@@ -358,7 +358,7 @@ describe('a shop that does not answer as it should', () => {
     refused.stub.shop.permission = 'read';
     await told(refused.written);
     const [given] = refused.written.logged(
-      'gave up delivering a result: it is retried only when the result changes or an operator asks for it',
+      'gave up delivering a result: the worker tries again only when the result changes or an operator asks for it',
     );
     expect(given?.['err']).toContain('must have the right to write orders');
   });

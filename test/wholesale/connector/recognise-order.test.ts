@@ -48,7 +48,7 @@ describe('a success in which an order is recognised', () => {
   });
 });
 
-describe('a success in which nothing of an order is recognised', () => {
+describe('a success whose body has no known field of an order', () => {
   it.each([
     ['nothing', '{}'],
     ['a flag', '{"ok":true}'],
@@ -78,9 +78,9 @@ describe('a success in which nothing of an order is recognised', () => {
 
   it('is described by the names of its fields, without a value, and without what may be a code', () => {
     expect(why('{"purchase_id":"AAAA-BBBB","redeemCode":"CCCC","DDDD-EEEE":1,"FFFF":2}')).toBe(
-      'a success in which nothing of an order is recognised; its fields: purchase_id, redeemCode, (another)',
+      'a success whose body has no known field of an order; its fields: purchase_id, redeemCode, (another)',
     );
-    expect(why('{}')).toBe('a success in which nothing of an order is recognised');
+    expect(why('{}')).toBe('a success whose body has no known field of an order');
   });
 
   it.each([

@@ -182,7 +182,7 @@ describe('a request', () => {
       '/esim/esims/89%2F..%2F..%2Forders%3Fx%3D1%23y%20z/cancel',
     );
     expect(() => renderRequest({ ...facts.esim_cancel, iccid: '..' }, readWire(undefined))).toThrow(
-      /cannot stand for/,
+      /cannot replace/,
     );
   });
 

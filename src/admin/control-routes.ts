@@ -56,7 +56,7 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     const given = /^Bearer (\S+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? '';
     // It takes the same time for every token, also for one of another length.
     if (!timingSafeEqual(secretDigest(options.token), secretDigest(given))) {
-      const message = 'The control token is not the one of this run.';
+      const message = 'The control token does not belong to this run of the worker.';
       return context.json({ error: { code: 'UNAUTHORIZED', message } }, 401);
     }
     options.proven(context.env.incoming.socket);
@@ -65,11 +65,11 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     if (version !== programVersion) {
       const message = `The worker is of version ${programVersion}, and the command of version ${version}`;
       const hint =
-        'nothing was done: use the program of the worker, or restart the worker with yours';
+        'nothing was changed: use the same version as the worker, or restart the worker with your version';
       return context.json({ error: { code: 'NOT_ALLOWED', message, hint } }, 409);
     }
     if (options.draining()) {
-      const hint = 'try again when it has stopped';
+      const hint = 'try again when the worker has stopped';
       return context.json(
         { error: { code: 'UNREACHABLE', message: 'The worker is stopping', hint } },
         503,
@@ -135,10 +135,10 @@ function whyForbidden(
   const host = (context.req.header('host') ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   // A page that reaches this address by DNS rebinding still sends its own host name.
   if (!['127.0.0.1', 'localhost', '::1', options.host].includes(host))
-    return 'The host is not the one of this worker.';
+    return "The request names another host than this worker's.";
   const site = context.req.header('sec-fetch-site');
   if (context.req.header('origin') !== undefined || (site !== undefined && site !== 'none')) {
-    return 'Commands are not accepted from pages.';
+    return 'Commands are not accepted from web pages.';
   }
   if (context.req.header('content-type')?.split(';')[0]?.trim() !== 'application/json')
     return 'A command is JSON.';

@@ -10,7 +10,7 @@ export function stateText(entry: EntryDetail): string {
   const { state, outcomeUnknown, unitsMissing, errorCode } = entry;
   if (unitsMissing > 0)
     return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
-  if (outcomeUnknown) return `${state} (an attempt may have been processed)`;
+  if (outcomeUnknown) return `${state} (an attempt was perhaps processed)`;
   // Looked up before it ends: `rejected`, `expired` or `cancelled`.
   if (state === 'unknown') return `${endOf(errorCode)}, being confirmed`;
   return isMaybeBought(entry) ? `${state} (may have been bought)` : state;

@@ -27,14 +27,14 @@ interface CheckedParts {
 }
 
 const inClear = {
-  reason: 'delivered codes are stored in clear: there is no sealing key',
-  next: 'make one with `openssl rand -base64 32`, put it into seal.keys, and restart the worker: docs/sealing.md',
+  reason: 'delivered codes are stored unencrypted, because there is no sealing key',
+  next: 'make a key with `openssl rand -base64 32`, put it into seal.keys, and restart the worker: docs/sealing.md',
 };
 
 const unproven = {
   reason:
-    'no lookup has found an order yet, so refused orders and those without an answer need review',
-  next: 'once an order was bought, `order-sync doctor` says whether a lookup finds it; if not, correct wholesale.wire.lookup',
+    'no lookup has found an order yet, so refused orders and orders without an answer need review',
+  next: 'buy an order and run `order-sync doctor`; if no lookup finds the order, correct wholesale.wire.lookup',
 };
 
 const warnIf = (isTrouble: boolean): CheckStatus => (isTrouble ? 'warn' : 'pass');

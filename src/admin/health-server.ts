@@ -167,7 +167,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     },
   );
   const hint =
-    'change admin.listen (port 0 takes any free one), or stop the other program: is another worker running?';
+    'change admin.listen (port 0 takes any free port), or stop the other program: is another worker running?';
   const address = await listen(server, options, hint);
   return {
     address,

@@ -21,10 +21,10 @@ export const adminSection = section('The admin server.', {
     .describe('Where the worker answers health checks, shows its pages and takes commands.'),
   tokens: listOf(
     100,
-    'Who may sign in to the pages, see docs/pages.md. Empty: no pages; with the sandbox, pages that cannot decide.',
+    'The tokens for the admin pages, see docs/pages.md. Empty: no pages; with the sandbox, pages without actions.',
     {
-      name: keyName.describe('Who signs in with this token, as the audit log names them.'),
-      role: role.describe('`viewer` reads the pages, `operator` also decides.'),
+      name: keyName.describe('The person who signs in with this token, as named in the audit log.'),
+      role: role.describe('`viewer` can read the pages, `operator` can also decide.'),
       ...tokenValue,
     },
   )
@@ -41,7 +41,9 @@ export const adminSection = section('The admin server.', {
     )
     .max(100)
     .default([])
-    .describe('Further host names of the pages, for example `orders.example.com` of a proxy.')
+    .describe(
+      'Other host names for the admin pages, for example `orders.example.com` behind a proxy.',
+    )
     .meta(live),
 });
 

@@ -22,7 +22,7 @@ export function otherMounts({ intake }: Config) {
       (path) => existsSync(path) && statSync(path).dev !== mount,
     );
     if (mount === undefined || others.length === 0) return [];
-    const problem = `is on another mount than ${others.join(', ')}: no file can be renamed there; mount their common parent folder instead`;
+    const problem = `is on another mount than ${others.join(', ')}: no file can be moved there; mount the common parent folder of both instead`;
     return [{ key: inboxKey(index), problem }];
   });
 }
@@ -40,6 +40,6 @@ export function requireFolders(config: Config, needsAll: boolean): void {
   if (missing.length === 0 || (hasOne && !needsAll)) return;
   const named = missing.map(({ key, path }) => `${path} (${key})`).join(', ');
   throw new OrderSyncError('FOLDER_UNUSABLE', `There is no folder ${named}`, {
-    hint: 'correct the path, mount its volume, or make a new folder with `order-sync init`, which keeps what exists',
+    hint: 'correct the path, mount its volume, or make a new folder with `order-sync init`, which keeps existing folders',
   });
 }

@@ -97,7 +97,7 @@ async function sealCodes(deps: SealingDeps, signal: AbortSignal): Promise<void> 
     sealed += done.sealed;
     const lost = { references: unreadable.slice(0, 20), count: unreadable.length };
     if (lost.count > 0)
-      logger.error(lost, 'sealed codes cannot be opened: they were damaged or moved');
+      logger.error(lost, 'sealed codes cannot be decrypted: they were damaged or moved');
     if (more)
       logger.info(
         { entries: sealed, seals_with: sealing.sealsWith },

@@ -33,7 +33,7 @@ export async function beginAfterLoss(
   // Paused first: a crash between the two steps has the loss noticed again.
   const { pauses } = store;
   const probeAtMs = clock.steadyMs() + waitMs;
-  const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
+  const message = `calls that this outbox does not know are perhaps still in flight: the worker makes no call for ${Math.ceil(waitMs / 1000)} s`;
   await pauses.open({
     scope: 'account',
     reason: olderCopyPause,
@@ -57,7 +57,7 @@ interface OutboxDeps extends Omit<KeeperDeps, 'store'> {
 }
 
 const whatFollows =
-  'Every order is looked up before it is sent, those of the next 7 days, too. Orders that were taken in since are missing here: send them again';
+  'Every order, also of the next 7 days, is looked up before it is sent. Orders that came in after the copy was made are missing: send these again';
 
 /**
  * Compares the outbox with its progress file, which is kept from then on. If an outbox was lost, or
@@ -93,7 +93,7 @@ async function compare(
     await beginAfterLoss(deps, store, { actor: operator, reason, replaced: known });
     return null;
   }
-  const notKnown = 'whether the database is an older copy is not known at this start';
+  const notKnown = 'at this start the worker does not know whether the database is an older copy';
   if (file.kind === 'unreadable')
     logger.warn({ error: file.message }, `the progress file cannot be read: ${notKnown}`);
   if (file.kind === 'missing' && found.attempt > 0)

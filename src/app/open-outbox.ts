@@ -41,7 +41,7 @@ export async function openForWorker(
         'DATABASE_REPLACED',
         `${path} was replaced while the worker waited for it`,
         {
-          hint: 'start the worker again when the command that restores it has ended',
+          hint: 'start the worker again when the command that restores the database has ended',
         },
       );
     } catch (error) {

@@ -15,7 +15,7 @@ import { Loop } from '../ops/loop.ts';
 import type { Store } from '../store/store.ts';
 
 const about =
-  'How far the outbox has come. By this file the worker notices that a database is an older copy: never restore it from a backup.';
+  'The last numbers of the outbox. By this file the worker notices that a database is an older copy: never restore it from a backup.';
 
 const count = z.int().min(0);
 const schema = z.object({
@@ -53,7 +53,7 @@ export const progressFile = (path: string): ProgressPort => ({
       const isOurs = !(error instanceof z.ZodError || error instanceof SyntaxError);
       return {
         kind: 'unreadable',
-        message: isOurs ? messageOf(error) : 'it is not what the worker wrote',
+        message: isOurs ? messageOf(error) : 'the content is not what the worker wrote',
       };
     }
   },
@@ -153,15 +153,15 @@ export class ProgressKeeper {
       await this.#file.write(progress, isoTime(clock.wallMs()));
       this.#written = text;
       if (this.#warnedMs !== null)
-        logger.info({ file: this.#file.path }, 'the progress file is written again');
+        logger.info({ file: this.#file.path }, 'the progress file can be written again');
       this.#warnedMs = null;
     } catch (error) {
       const steadyMs = clock.steadyMs();
       if (this.#warnedMs !== null && steadyMs - this.#warnedMs < reminderMs) return;
       this.#warnedMs = steadyMs;
-      const advice = 'Make its folder writable, or set reference.progress_folder';
+      const advice = 'Make the folder of this file writable, or set reference.progress_folder';
       const problem =
-        'the progress file cannot be written: an older copy of the database may not be noticed';
+        'the progress file cannot be written: the worker could miss that a database is an older copy';
       logger.warn({ file: this.#file.path, error: messageOf(error) }, `${problem}. ${advice}`);
     }
   }

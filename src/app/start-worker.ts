@@ -157,7 +157,7 @@ async function startOutbox(
   await life.push('store', () => store.close());
   if (store.sealing.sealsWith === null && config.wholesale.environment === 'production')
     logger.warn(
-      'delivered codes are stored in clear: there is no sealing key, see docs/sealing.md',
+      'delivered codes are stored unencrypted, because there is no sealing key; see docs/sealing.md',
     );
   if (config.init === 'never') requireFolders(config, false);
   await store.continueTime(clock);
@@ -169,7 +169,10 @@ async function startOutbox(
   const checkDatabase = async (): Promise<number> => {
     const reason = (await store.checkHealth())?.message ?? null;
     if (reason !== null && reason !== blockedBy)
-      logger.error({ reason }, 'the outbox cannot be written: the worker waits until it can');
+      logger.error(
+        { reason },
+        'the outbox cannot be written: the worker waits until it can be written again',
+      );
     if (reason === null && blockedBy !== null) logger.warn('the outbox can be written again');
     blockedBy = reason;
     return databaseCheckMs;

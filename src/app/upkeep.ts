@@ -121,7 +121,10 @@ export class Upkeep {
       );
     } catch (error) {
       if (this.#loop.signal.aborted) return;
-      logger.error({ task, err: error }, 'the upkeep failed: it is tried again at its next time');
+      logger.error(
+        { task, err: error },
+        'the backup or check of the database failed: the worker tries again at the next scheduled time',
+      );
       await this.#record(task, 'failed', codeOf(error) ?? 'failed');
     }
   }
@@ -166,7 +169,10 @@ export class Upkeep {
       // It is in memory, and in the log. A disk that cannot be written at all stops the worker at
       // the next order.
       if (!isOutboxBlocked(error))
-        logger.error({ task, err: error }, 'the result of the upkeep could not be recorded');
+        logger.error(
+          { task, err: error },
+          'the result of the backup or check could not be recorded',
+        );
     }
   }
 
@@ -180,14 +186,14 @@ export class Upkeep {
       [...this.#results].find(([, { outcome }]) => outcome === 'failed') ?? [];
     if (failed === undefined) return null;
     const code = result?.code ?? 'failed';
-    const next = `the log says why; try it with \`order-sync db ${failed}\``;
+    const next = `the log says why; try again with \`order-sync db ${failed}\``;
     return ['warn', { reason: `the last ${failed} of the database failed (${code})`, next }];
   }
 
   async #troubleOfLog(): Promise<Trouble | null> {
     const { walBytes } = await this.#deps.store.fileSizes();
     if (walBytes <= largeLogBytes) return null;
-    const next = 'close programs that have the database open for long';
+    const next = 'close other programs that keep the database open';
     return ['warn', { reason: `the write-ahead log of the database has ${walBytes} bytes`, next }];
   }
 }

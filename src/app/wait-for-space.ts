@@ -64,7 +64,7 @@ export async function waitForSpace(
   });
   const code = hasCode(failure, 'DATABASE_BUSY') ? failure.code : 'DISK_FULL';
   const why = code === 'DISK_FULL' ? 'the disk is full' : 'the database is locked';
-  logger.error(details, `${why}, so the worker cannot start: it waits until that has ended`);
+  logger.error(details, `${why}, so the worker cannot start yet: it waits`);
   try {
     const untilMs = clock.steadyMs() + longestWaitMs;
     do {

@@ -16,7 +16,11 @@ export async function recoverOpenAttempts(deps: {
 }): Promise<number> {
   const open = await deps.steps.attemptsLeftOpen();
   for (const attempt of open) {
-    const outcome = withoutAnswer('crashed', true, 'the worker stopped while the call was open');
+    const outcome = withoutAnswer(
+      'crashed',
+      true,
+      'the worker stopped while the call was in flight',
+    );
     const settlement =
       attempt.purpose === 'submit'
         ? deps.attempts.decideSubmission(attempt, outcome)

@@ -240,7 +240,7 @@ export class Attempt {
       const outcome = withoutAnswer(
         'local_defect',
         false,
-        'the order of this eSIM is not known here',
+        'the outbox does not have the order of this eSIM',
       );
       return { kind: 'failed', outcome };
     }
@@ -377,7 +377,7 @@ const notFoundRows: readonly OutcomeRow[] = ['not_found', 'not_found_unexpected'
  * `not_found` would end every order of an installation whose base address or path is wrong.
  */
 function atUnprovenPath(outcome: Outcome): Outcome {
-  const message = `${outcome.message} (no such call was accepted yet: is its path right, and wholesale.base_url?)`;
+  const message = `${outcome.message} (the API has not accepted a call of this kind yet: are the path of the call and wholesale.base_url right?)`;
   return { ...outcome, row: 'not_found_unexpected', message };
 }
 

@@ -172,7 +172,7 @@ export class BuyingSteps extends OutboxSteps {
 }
 
 const lateCancel =
-  'its deadline passed while nothing showed whether an earlier copy of the call has cancelled the eSIM';
+  'the deadline of the cancel passed, and nothing showed whether an earlier call has cancelled the eSIM';
 
 /** Whether the API refused this order itself, rather than the account, the key or the rate. */
 function wasOrderRefused(row: EntryRow): boolean {

@@ -55,7 +55,7 @@ export function checkInstallation(loaded: LoadedConfig): void {
         issueAt(
           loaded,
           key,
-          `names a folder that does not exist: ${path}. \`order-sync init\` makes new ones`,
+          `names a folder that does not exist: ${path}. \`order-sync init\` makes missing folders`,
         ),
       );
     }
@@ -83,7 +83,7 @@ export function refuseOtherUpstream(loaded: LoadedConfig): void {
 function upstreamIssues(loaded: LoadedConfig): ConfigIssue[] {
   const { databasePath, wholesale } = loaded.config;
   const { upstream, isOther } = upstreamOf(databasePath, wholesale.upstream);
-  const problem = `must lead to ${upstream}, of which ${databasePath} has orders, not to ${wholesale.upstream}; another API needs another data_dir`;
+  const problem = `must lead to the API ${upstream}, of which ${databasePath} has orders, not to ${wholesale.upstream}; another API needs another data_dir`;
   return isOther ? [issueAt(loaded, 'wholesale.base_url', problem)] : [];
 }
 

@@ -19,7 +19,7 @@ export function addConfigOptions(command: Command, file?: string): Command {
     .option('-c, --config <file>', `the config file${file === undefined ? defaultFile : ''}`, file)
     .option(
       '--set <key=value>',
-      'one value, stronger than file and environment; may be repeated',
+      'one value, which overrides file and environment; can be repeated',
       collect,
     );
 }
@@ -32,7 +32,10 @@ export function addAnswerOptions(command: Command): Command {
 /** The options of a command that decides. */
 export function addReason(command: Command): Command {
   return addAnswerOptions(
-    command.requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters'),
+    command.requiredOption(
+      '--reason <text>',
+      'the reason, for the audit log; at least 3 characters',
+    ),
   );
 }
 
@@ -49,8 +52,11 @@ export function addBulk(command: Command, isConfirmedByNumber = false): Command 
     : { short: '--yes', yes: command.option('--yes', 'of many: do it') };
   return addAnswerOptions(
     yes
-      .option('--reason <text>', 'why, for the audit log; at least 3 characters (required to act)')
-      .option('--dry-run', `of many: only show how many there are, as without ${short}`),
+      .option(
+        '--reason <text>',
+        'the reason, for the audit log; at least 3 characters (required to act)',
+      )
+      .option('--dry-run', `with a filter: only show how many match, as without ${short}`),
   );
 }
 
@@ -61,7 +67,7 @@ export function addBulk(command: Command, isConfirmedByNumber = false): Command 
 export function reasonToAct({ reason, dryRun, yes }: BulkForm, isOne: boolean): string | null {
   if (dryRun === true || (!isOne && yes !== true)) return null;
   if (reason !== undefined) return reason;
-  throw new OrderSyncError('USAGE', 'Say why, for the audit log: --reason "…"', {
+  throw new OrderSyncError('USAGE', 'Give the reason, for the audit log: --reason "…"', {
     hint: isOne ? 'at least 3 characters' : 'or look first, without --yes',
   });
 }

@@ -23,7 +23,7 @@ export function processContext(setExitCode: (code: ExitCode) => void): CliContex
       if ('code' in error && error.code === 'EPIPE') return;
       output.isLost = true;
       if (stream === process.stdout)
-        process.stderr.write(`order-sync: its output could not be written: ${error.message}\n`);
+        process.stderr.write(`order-sync: the output could not be written: ${error.message}\n`);
     });
   }
   return { stdout: process.stdout, stderr: process.stderr, clock: new SystemClock(), setExitCode };

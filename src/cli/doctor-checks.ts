@@ -92,8 +92,9 @@ export function checkSharedFolders(config: Config): Found {
   const [mount] = otherMounts(config);
   if (mount !== undefined) return fail(`${mount.key} ${mount.problem}`, 'correct intake.folders');
   const [denied] = config.intake.folders.flatMap(({ inbox }) => unreadableIn(inbox));
-  if (denied !== undefined) return warn('a file is not taken in', howToRead(denied));
-  return pass('the inboxes and the folder of results are there');
+  if (denied !== undefined)
+    return warn('the worker cannot read a file in an inbox', howToRead(denied));
+  return pass('the inboxes and the folder of results exist');
 }
 
 const unreadableIn = (folder: string): readonly string[] =>
@@ -112,7 +113,7 @@ export function checkDisk({ dataDir, disk }: Config): Found {
   const message = `${Math.floor(freeBytes / mebibyte)} MiB are free`;
   if (freeBytes >= Math.max(tightFreeBytes, disk.minFreeBytes)) return pass(message);
   const needed = Math.floor(disk.minFreeBytes / mebibyte);
-  const next = `free some space: with less than ${needed} MiB no orders are taken in`;
+  const next = `free some space: with less than ${needed} MiB no orders are accepted`;
   return (freeBytes < disk.minFreeBytes ? fail : warn)(message, next);
 }
 
@@ -148,7 +149,7 @@ export function checkResults({ folder, access }: Config['results']): Found {
   const message = `the group ${access.gid} of results.group cannot enter ${closed.join(', ')}, and so cannot read ${folder}`;
   return warn(
     message,
-    `name a results.folder outside of it, or let others through: chmod o+x ${first}`,
+    `set results.folder to a folder elsewhere, or let other users enter: chmod o+x ${first}`,
   );
 }
 
@@ -191,7 +192,7 @@ export function lookupFinding({ databasePath }: Config): Finding {
     return {
       check,
       ...warn(
-        'no lookup has found an order yet: refused orders and those without an answer need review',
+        'no lookup has found an order yet: refused orders and orders without an answer need review',
         next,
       ),
     };
@@ -211,7 +212,7 @@ function checkKey({ verdict, outcome, message }: ApiResult['keys'][number]): Fou
       return warn(message, 'ask again in a minute');
     case 'cannot_tell':
       if (outcome === 'rate_limited') return warn(message, 'ask again in a minute');
-      return fail(`the answer is not the API's (${outcome}): ${message}`, checkAddress);
+      return fail(`the answer does not come from the API (${outcome}): ${message}`, checkAddress);
     case 'closed':
       return fail(`${outcome}: ${message}`, nextSteps[outcome ?? ''] ?? checkPath);
   }
@@ -244,7 +245,7 @@ export function priceFindings({ intake }: Config, { keys }: ApiResult): readonly
 }
 
 export const checkAddress =
-  'compare wholesale.base_url with the address that the supplier names: does a path such as /v1 lack, or is it too much? does a proxy answer?';
+  'compare wholesale.base_url with the address that the supplier names: is a path such as /v1 missing, or too much? does a proxy answer?';
 const askSupplier = 'ask the supplier about the account';
 const nextSteps: Readonly<Record<string, string>> = {
   not_found: checkAddress,
@@ -263,13 +264,13 @@ const checkPath =
 export function checkClock({ aheadMs }: ApiResult): Found {
   if (aheadMs === null)
     return warn(
-      'the answers of the API do not tell the time',
+      'the answers of the API have no time (Date)',
       'let NTP set the clock of this machine',
     );
   const offset = `${shortDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} that of the API`;
   if (Math.abs(aheadMs) <= wrongClockMs) return pass(`the clock of this machine is ${offset}`);
   const next =
-    'let NTP set it: meanwhile nothing is bought, and nothing expires, around its deadline';
+    'let NTP set the clock: until then, an order near its deadline is not bought and does not expire';
   return warn(`the clock of this machine is ${offset}`, next);
 }
 

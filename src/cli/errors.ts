@@ -96,7 +96,7 @@ function asText(error: unknown): string {
   if (isOutOfSpace(error))
     return `order-sync: a disk is full: ${plainText(error.message)}\nWhat to do: free some space\n`;
   if (isDenied(error))
-    return `order-sync: no permission for ${plainText(error.path)}\nWhat to do: start it in a folder of this user, or set data_dir\n`;
+    return `order-sync: no permission for ${plainText(error.path)}\nWhat to do: start order-sync in a folder of this user, or set data_dir\n`;
   if (ownCodeOf(error) === null) {
     return `order-sync: unexpected failure: ${error.stack ?? error.message}\nThis is a defect of order-sync: please report it with the lines above.\n`;
   }

@@ -6,7 +6,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   return (text) => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+      throw new InvalidArgumentError(`The value must be a whole number from ${min} to ${max}.`);
     }
     return value;
   };
@@ -24,7 +24,9 @@ export function durationMs(text: string): number {
   const [, amount, unit = ''] = /^(\d{1,6})(s|min|h|d)$/.exec(text) ?? [];
   const unitMs = unitsMs[unit];
   if (amount !== undefined && unitMs !== undefined) return Number(amount) * unitMs;
-  throw new InvalidArgumentError('It must be a whole number with s, min, h or d, for example 7d.');
+  throw new InvalidArgumentError(
+    'The value must be a whole number with s, min, h or d, for example 7d.',
+  );
 }
 
 /**
@@ -40,6 +42,6 @@ export function timeOf(option: string, text: string | undefined): number | undef
   if (Number.isFinite(ms)) return ms;
   throw new OrderSyncError(
     'USAGE',
-    `${option} must be a time as 2026-11-21 or 2026-11-21T08:00:00Z, got "${text}"`,
+    `${option} must be a time such as 2026-11-21 or 2026-11-21T08:00:00Z, got "${text}"`,
   );
 }

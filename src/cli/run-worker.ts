@@ -53,12 +53,12 @@ export async function runWorker(run: WorkerRun, context: CliContext): Promise<vo
       const reason = await Promise.race([asked, ended, worker.failed]);
       logger.info(
         { reason },
-        'stopping: nothing more is taken in or sent, calls in flight are waited for',
+        'stopping: no orders are taken in or sent; waiting for calls in flight',
       );
     } catch (error) {
       // It is the reason of whatever fails while the worker stops because of it.
       await stopInTime(worker, logger, context).catch((also: unknown) =>
-        logger.error({ err: also }, 'the worker could not stop in order'),
+        logger.error({ err: also }, 'stopping the worker failed'),
       );
       throw error;
     }
@@ -86,7 +86,7 @@ async function stopInTime(
   if (end === 'late') {
     // Calls in flight are recorded as open: the next start looks them up.
     logger.error(
-      'could not stop in time; the next start looks up the calls that are still in flight',
+      'the worker did not stop in time; the next start looks up the calls that are still in flight',
     );
     context.setExitCode(exitCodes.unexpected);
     return;

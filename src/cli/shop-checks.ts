@@ -40,10 +40,10 @@ async function checkShop(shop: ConnectedShop, clock: Clock): Promise<Found> {
       .map(({ id, status, needs }) => `${id} (${[status, needs].filter(Boolean).join(', ')})`)
       .join(', ');
     if (webhooks.length === 0)
-      return pass(`${may}; no webhook ends with ${path}: orders come by read-back alone`);
+      return pass(`${may}; no webhook ends with ${path}: orders come only by read-back`);
     if (webhooks.every(({ status }) => status === 'active'))
       return pass(`${may}; webhooks: ${statuses}`);
-    return warn(`${may}; webhooks: ${statuses}`, 'switch them on in the shop');
+    return warn(`${may}; webhooks: ${statuses}`, 'switch the webhooks on in the shop');
   } finally {
     await api.close();
   }

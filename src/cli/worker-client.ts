@@ -96,7 +96,7 @@ async function performAnywhere(
         'UNREACHABLE',
         'A worker holds the outbox, but does not take commands',
         {
-          hint: 'is it starting, stopping, or run by another user? its address and token are in data_dir/run.json',
+          hint: 'is this worker starting, stopping, or run by another user? data_dir/run.json has its address and token',
           cause: error,
         },
       );
@@ -139,7 +139,7 @@ export async function reloadWorker(where: WorkerPlace): Promise<ReloadReport> {
   if (report !== null) return report;
   await requireOwnDatabase(where);
   throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
-    hint: 'is the worker running, with this data_dir and as this user? If it is not running, no reload is needed: it reads its configuration at the start',
+    hint: 'is the worker running, with this data_dir and as this user? If not, no reload is needed: the worker reads its configuration at the start',
   });
 }
 
@@ -187,9 +187,9 @@ async function post<T>(
     if (isConnectionRefused(cause)) return null;
     throw new OrderSyncError(
       'UNREACHABLE',
-      `The worker at ${run.admin_address} did not answer in full`,
+      `The worker at ${run.admin_address} did not answer completely`,
       {
-        hint: 'the command may have been performed: look with `order-sync orders show` before you try again',
+        hint: 'the command was perhaps performed: check with `order-sync orders show` before you try again',
         cause,
       },
     );

@@ -18,7 +18,9 @@ export function checkAdmin(check: SectionCheck): void {
       ([where, value]) => where !== own.join('.') && value === secret,
     )?.[0];
     const shared =
-      other === undefined ? null : `is the same secret as ${other}: each needs its own`;
+      other === undefined
+        ? null
+        : `is the same secret as ${other}: each token needs a secret of its own`;
     const problem = problemOfText(secret) ?? shared;
     if (problem !== null) check.report(own, problem);
   }

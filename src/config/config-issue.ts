@@ -19,7 +19,7 @@ export class ConfigInvalidError extends OrderSyncError {
     const lines = issues.map((issue) => `  ${renderIssue(issue)}`);
     const headline = `${name} has ${issues.length === 1 ? 'a mistake' : `${issues.length} mistakes`}:`;
     super('CONFIG_INVALID', [headline, ...lines].join('\n'), {
-      hint: 'correct it, then run `order-sync check-config`. docs/reference/config-keys.md describes every key',
+      hint: 'correct the file, then run `order-sync check-config`. docs/reference/config-keys.md describes every key',
     });
     this.issues = issues;
   }

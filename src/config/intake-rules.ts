@@ -40,7 +40,7 @@ export function checkPaths(check: SectionCheck, { intake, results }: WorkFolders
       )
         continue;
       const [own, other] = check.at(...second.at) === undefined ? [first, second] : [second, first];
-      const problem = `needs a folder outside of the others, got "${own.path}", and ${other.at.join('.')} uses "${other.path}"`;
+      const problem = `needs a folder that is not inside another one, got "${own.path}", and ${other.at.join('.')} uses "${other.path}"`;
       check.report(own.at, problem);
     }
   }
@@ -61,7 +61,7 @@ export function checkFolders(check: SectionCheck): void {
       if (first !== undefined && first.name !== name)
         check.report(
           [...at, 'columns', name],
-          `names the same column as ${first.name}: one of them must be another one`,
+          `names the same column as ${first.name}: give each a column of its own`,
         );
     }
     const column = [...at, 'columns', 'sku'];
@@ -76,7 +76,7 @@ export function checkFolders(check: SectionCheck): void {
     if (other === undefined || check.at(...at, 'source') !== undefined) continue;
     check.report(
       [...at, 'source'],
-      `must be set, because ${other} has the same source: equal order ids are one order`,
+      `must be set: ${other} has the same source, so two orders with the same id would count as one`,
     );
   }
 }
@@ -116,7 +116,7 @@ function checkCallers(check: SectionCheck, usedSecrets: Map<string, string>): vo
   for (const at of listed) {
     const name = check.at(...at, 'name');
     if (check.at(...at, 'sources') !== undefined || typeof name !== 'string') continue;
-    const rule = `this token may only touch orders of the source "${name}"`;
+    const rule = `this token has permission only for orders of the source "${name}"`;
     check.warnings.push(`${at.join('.')}.sources is not set: ${rule}`);
   }
 }
@@ -161,7 +161,7 @@ function checkShops(check: SectionCheck, usedSecrets: Map<string, string>): void
     return;
   const shops = [...sources].join(', ');
   check.warnings.push(
-    `orders of the shops (${shops}) must not come as files or over HTTP, too: they would be bought twice`,
+    `orders of the shops (${shops}) must not also come as files or over HTTP: they would be bought twice`,
   );
 }
 

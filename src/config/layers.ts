@@ -149,8 +149,8 @@ function readConfigFile(name: string, cwd: string): string {
     const isMissing = codeOf(error) === 'ENOENT';
     const problem = isMissing ? 'does not exist' : 'cannot be read';
     const hint = isMissing
-      ? 'name it with --config FILE or ORDER_SYNC_CONFIG, or write one with `order-sync init --example` (the demo uses config/sandbox.yaml)'
-      : 'make it readable for the user that runs order-sync';
+      ? 'name a config file with --config FILE or ORDER_SYNC_CONFIG, or write one with `order-sync init --example` (the demo uses config/sandbox.yaml)'
+      : 'make this file readable for the user that runs order-sync';
     throw new OrderSyncError('CONFIG_INVALID', `The config file ${name} ${problem}`, {
       hint,
       cause: error,
@@ -191,7 +191,7 @@ function setAt(tree: unknown, path: ConfigPath, value: unknown): string | null {
       return `cannot be set, because ${describe(path.slice(0, index), here)}`;
     }
     if (Array.isArray(here) && Number(segment) > here.length) {
-      return `leaves a gap in its list: the next index is ${here.length}`;
+      return `leaves a gap in the list: the next index is ${here.length}`;
     }
     const next = path[index + 1];
     if (next === undefined) put(here, segment, value);

@@ -30,7 +30,7 @@ export function readReferenceSecret(path: string, mayCreate: boolean): Buffer {
       'REFERENCE_SECRET_MISSING',
       `The reference secret ${path} does not exist`,
       {
-        hint: 'restore it from your copy. A new secret leads to new references, and the same orders would be bought again. For a new installation, run `order-sync init`',
+        hint: 'restore this file from your copy. A new secret leads to new references, and the same orders would be bought again. For a new installation, run `order-sync init`',
       },
     );
   }
@@ -44,7 +44,7 @@ function readIfPresent(path: string): string | null {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
     throw new OrderSyncError('CONFIG_INVALID', `The reference secret ${path} cannot be read`, {
-      hint: 'make it readable for the user that runs order-sync',
+      hint: 'make this file readable for the user that runs order-sync',
       cause: error,
     });
   }
@@ -55,7 +55,7 @@ function parseSecret(path: string, text: string): Buffer {
   if (!/^([0-9a-f]{2}){32,}$/i.test(hex)) {
     const problem = `The reference secret ${path} must hold at least 64 hexadecimal digits`;
     const hint =
-      'restore it from your copy. Never create a new one for an installation that has bought anything';
+      'restore this file from your copy. Never create a new secret for an installation that has bought anything';
     throw new OrderSyncError('CONFIG_INVALID', problem, { hint });
   }
   return Buffer.from(hex, 'hex');
@@ -80,7 +80,7 @@ function createSecret(path: string): void {
       'CONFIG_INVALID',
       `The reference secret ${path} cannot be written: ${messageOf(error)}`,
       {
-        hint: 'make its folder writable for the user that runs order-sync, or set reference.secret_file',
+        hint: 'make the folder of this file writable for the user that runs order-sync, or set reference.secret_file',
         cause: error,
       },
     );

@@ -21,7 +21,7 @@ export const reloadedTexts = ({
   needRestart,
 }: Pick<ReloadReport, 'applied' | 'needRestart'>) => [
   applied.length === 0
-    ? 'nothing has changed that can be used now'
+    ? 'no key has changed that a reload can apply'
     : `in use now: ${applied.join(', ')}`,
   ...(needRestart.length === 0 ? [] : [`in use after a restart: ${needRestart.join(', ')}`]),
 ];
@@ -47,7 +47,7 @@ export function readUntilStable(load: () => LoadedConfig): LoadedConfig {
     before = now;
   }
   throw new OrderSyncError('CONFIG_INVALID', 'The configuration kept changing while it was read', {
-    hint: 'reload it again when the program that writes it has finished',
+    hint: 'reload the configuration again when the program that writes it has finished',
   });
 }
 

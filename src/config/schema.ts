@@ -23,7 +23,7 @@ const disk = section('The disk of the outbox.', {
   min_free_bytes: count(0, 1_099_511_627_776)
     .default(209_715_200)
     .describe(
-      'With less free space, no new orders are accepted; with less than half of it, nothing is sent.',
+      'With less free space than this, no new orders are accepted; with less than half of it, nothing is sent.',
     ),
 })
   .transform(({ minFreeBytes }) => ({ minFreeBytes, sendingMinFreeBytes: minFreeBytes / 2 }))
@@ -41,7 +41,7 @@ const trial = section('Shorter times for trials, only with `wholesale.environmen
     .describe('The window in which the server counts calls: a minute in production.'),
   transit_ms: durationMs(0, 600_000)
     .default(5000)
-    .describe('How long the server may still receive a call that was given up.'),
+    .describe('How long a call that the worker gave up can still reach the server.'),
 });
 
 /**
@@ -50,11 +50,11 @@ const trial = section('Shorter times for trials, only with `wholesale.environmen
  */
 export const configSchema = keysOf({
   instance: sourceSchema.describe(
-    'The name of this installation. It is part of every reference: never change it.',
+    'The name of this installation, a part of every reference. Never change this name.',
   ),
   data_dir: pathText
     .default('data')
-    .describe('The folder of `order-sync.db`, and of all folders that are not set.'),
+    .describe('The folder of `order-sync.db`, and of all other folders whose key is not set.'),
   init: z
     .enum(['never', 'if-missing'])
     .default('never')
@@ -64,12 +64,12 @@ export const configSchema = keysOf({
       .string()
       .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 of A-Z a-z 0-9 _')
       .default('os')
-      .describe('Begins every reference. `uuid`: each reference is a UUID.'),
+      .describe('The beginning of every reference. `uuid`: each reference is a UUID.'),
     secret_file: usualPath(
       'The secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
     ),
     progress_folder: usualPath(
-      'The folder of the progress file, which shows that a database is an older copy. Never back it up. Default: the folder of `secret_file`.',
+      'The folder of the progress file, by which the worker notices that a database is an older copy. Never back this folder up. Default: the folder of `secret_file`.',
     ),
   }),
   disk,
@@ -77,7 +77,7 @@ export const configSchema = keysOf({
     folders: foldersSection,
     webhook: keysOf({ ...webhookKeys, ...shopLists })
       .optional()
-      .describe('Orders over HTTP. Unset: none. See docs/http-api.md.'),
+      .describe('Receives orders over HTTP. Unset: no orders over HTTP. See docs/http-api.md.'),
   }),
   wholesale: wholesaleSection,
   submit: submitSection,
@@ -99,5 +99,5 @@ export const configSchema = keysOf({
   sandbox: z
     .unknown()
     .optional()
-    .describe('The sandbox of `demo` and `sandbox`. See docs/sandbox.md.'),
+    .describe('The sandbox that the commands `demo` and `sandbox` start. See docs/sandbox.md.'),
 });

@@ -109,7 +109,7 @@ function readSecretFile(path: string): SecretFile {
   } catch (error) {
     const reason = codeOf(error) ?? String(error);
     // Where access was denied, the name is one of a file and no secret.
-    const advice = 'give the file to this user, and keep it closed to others';
+    const advice = 'make this user the owner of the file, and let no other user read it';
     if (reason === 'EACCES')
       return { problem: `must name a file that can be read, but ${whoseIs(path)}: ${advice}` };
     return { problem: `must name a file that can be read (${reason})` };

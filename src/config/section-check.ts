@@ -124,7 +124,7 @@ export class SectionCheck {
         );
         continue;
       }
-      const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: two tokens of one name are the old and the new one`;
+      const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: two tokens with one name count as the old and the new token of one caller`;
       this.report([...entry, 'name'], `${problem}, got "${name}"`);
     }
   }
@@ -169,10 +169,13 @@ export function checkGroup(check: SectionCheck, ...at: ConfigPath): void {
   if (typeof group !== 'string') return;
   const gid = findGroup(group);
   if (gid === null) {
-    check.report(at, `is no group of this machine: create it, or give its number, got "${group}"`);
+    check.report(
+      at,
+      `is not a group of this machine: create this group, or give its number, got "${group}"`,
+    );
   } else if (!isInGroup(gid)) {
     const user = process.getuid?.();
-    const problem = `is a group that the user ${user} is not in: add the user to it and start the worker anew`;
+    const problem = `is a group that the user ${user} is not in: add the user to it and restart the worker`;
     check.report(at, `${problem}, got "${group}"`);
   }
 }

@@ -12,7 +12,7 @@ export function checkWholesale(check: SectionCheck): void {
   if (typeof address === 'string' && placeholder.test(address)) {
     check.report(
       ['wholesale', 'base_url'],
-      `is the one of the example: write the address of your API, got "${address}"`,
+      `is the address in the example: write the address of your API, got "${address}"`,
     );
   }
   if (!check.isSandbox)
@@ -30,7 +30,7 @@ export function checkWholesale(check: SectionCheck): void {
   const keys = check.entries('wholesale', 'keys');
   check.distinct(keys, 'name', 'the names of the other keys');
   // The server counts one key under two names as one key: the worker would exceed its budget.
-  const next = 'remove one of them, because the server counts calls by key';
+  const next = 'remove one, because the server counts calls by key';
   check.secretsOf(keys, 'value', noProblem, (first) => `is the same key as ${first}: ${next}`);
 }
 
@@ -53,7 +53,7 @@ export function checkAlerts(check: SectionCheck): void {
   const problemOfUrl = (url: string): string | null => {
     if (!isHttpUrl(url)) return 'must be an http or https address without user, query or fragment';
     if (check.isSandbox || !isUnencrypted(url)) return null;
-    return 'must be https, because anybody on the way could read where alerts are posted';
+    return 'must be https, because anybody on the network path could read the address of the alerts';
   };
   for (const at of endpoints) {
     const isMail = check.at(...at, 'format') === 'email';

@@ -11,11 +11,11 @@ import {
 import { isCronExpression } from '../ops/schedule.ts';
 
 export const seal = section(
-  'The keys that seal delivered codes in the database. See docs/sealing.md.',
+  'The keys that seal (encrypt) delivered codes in the database. See docs/sealing.md.',
   {
     keys: listOf(
       16,
-      'The first key seals, all open. Keep a copy of each: without it, its codes are lost. Empty: codes are in clear.',
+      'The first key encrypts; every key decrypts. Keep a copy of each key: without it, its codes are lost. Empty: codes are not encrypted.',
       {
         id: keyName.describe('The name of this key. A new key needs a new id.'),
         ...secretValue('Base64 of 32 bytes.'),
@@ -24,9 +24,9 @@ export const seal = section(
   },
 );
 
-export const retention = section('For how long something is kept. See docs/sealing.md.', {
+export const retention = section('How long data is kept. See docs/sealing.md.', {
   codes_days: orNull(count(1, 36_500)).describe(
-    'Shreds codes so many days after their result was delivered everywhere. Unset: never.',
+    'Codes are erased this many days after their result was delivered everywhere. Unset: never.',
   ),
 });
 

@@ -14,7 +14,7 @@ const config = {
 };
 const clock = { wallMs: () => 5_010_000, steadyMs: () => 10_000 };
 
-it('calls nothing until the calls of the lost outbox have come to their end, also no probe of a paused key', async () => {
+it('calls nothing until the calls of the lost outbox are over, also no probe of a paused key', async () => {
   const { pauses } = box.store;
   const pause = { reason: 'ip_not_allowed', message: '', openedBy: 'worker', nowMs: 5000 };
   await pauses.open({ ...pause, scope: 'key:main', probeAtMs: 11_000 });

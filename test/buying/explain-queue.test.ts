@@ -222,7 +222,7 @@ describe('why an entry is not sent', () => {
         for (let call = 0; call < 2; call += 1) await settleNext({});
       },
       reason:
-        'the outcome of 2 other entries of variant:steam-10 is unknown; nothing new of it is bought until one of them is known',
+        'the outcome of 2 other entries of variant:steam-10 is unknown; no new order of this product is bought until one of these outcomes is known',
       startsAt: null,
     },
     {
@@ -245,7 +245,8 @@ describe('why an entry is not sent', () => {
       because: 'no worker runs',
       given: () => Promise.resolve(),
       changes: { isWorkerRunning: false },
-      reason: 'no worker answers: nothing is sent until one runs; start it with `order-sync run`',
+      reason:
+        'no worker answers: nothing is sent until a worker runs; start it with `order-sync run`',
       startsAt: null,
     },
     {
@@ -370,7 +371,8 @@ describe('why an entry is not sent', () => {
   it('does not forecast a lookup either while nothing may be called', async () => {
     await orders(1);
     const looked = await settleNext({ dueAtMs: nowMs });
-    const lookup = 'its next call is a lookup, which asks the API what became of it';
+    const lookup =
+      'the next call for this entry is a lookup, which asks the API whether the order was bought';
     expect(explainedEntry(looked)).toMatchObject({
       reasons: [lookup],
       calls_ahead: null,
@@ -479,7 +481,9 @@ describe('when everything is sent, about', () => {
       outcome_unknown: 1,
       free_bytes: expect.any(Number),
       reasons: [],
-      notes: ['no worker answers: nothing is sent until one runs; start it with `order-sync run`'],
+      notes: [
+        'no worker answers: nothing is sent until a worker runs; start it with `order-sync run`',
+      ],
       pauses: [
         expect.objectContaining({ scope: 'balance:EUR', reason: 'invalid_key', since: at(-60) }),
       ],

@@ -234,7 +234,7 @@ describe('the address of the API', () => {
     for (const { code, stderr } of refusals) {
       expect(code).toBe(3);
       expect(stderr).toContain(
-        `${place.configFile}:4:13 wholesale.base_url must lead to ${api.url}`,
+        `${place.configFile}:4:13 wholesale.base_url must lead to the API ${api.url}`,
       );
     }
     expect(await place.run('run')).toMatchObject({
@@ -459,7 +459,7 @@ describe('order-sync results rewrite', () => {
     );
     expect(preview).toMatchObject({
       code: 0,
-      stdout: '2 results would be written again; do it with --yes\n',
+      stdout: '2 results would be written again; to write them, add --yes\n',
     });
     const later = await outbox.run(
       'results',

@@ -93,7 +93,7 @@ describe('orders reorder --remap', () => {
     expect(shown.code).toBe(0);
     expect(shown.stdout).toBe(
       `${reference} was: 2 x wrong in USD\n${' '.repeat(reference.length)}  is: 2 x steam-usd-20 in USD\n` +
-        `nothing was changed; order it with --confirm ${reference}\n`,
+        `nothing was changed; order the new request with --confirm ${reference}\n`,
     );
     expect((await here.run('orders', 'show', reference)).stdout).not.toContain('steam-usd-20');
   });

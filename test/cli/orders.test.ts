@@ -188,7 +188,7 @@ describe('order-sync orders show', () => {
 
       os-6kaxc2lkdkxasrz3ryxnk4zzla  line 1  esim_order
         asked       1 x es-7 for 7 days in USD
-        state       needs_review (an attempt may have been processed)
+        state       needs_review (an attempt was perhaps processed)
         review      the reference has expired
         allowed     retry, resolve
                     order-sync orders retry os-6kaxc2lkdkxasrz3ryxnk4zzla --reason "…"
@@ -438,7 +438,7 @@ describe('order-sync orders show, of an entry that waits', () => {
     }
     await store.close();
     const shown = async (orderId: string) => (await outbox.run('orders', 'show', orderId)).stdout;
-    const until = 'nothing new of it is bought until one of them is known';
+    const until = 'no new order of this product is bought until one of these outcomes is known';
     expect(await shown('2001')).toContain(
       `  product     variant:steam-10 has 2 unknown outcomes, this one among them: ${until}\n`,
     );

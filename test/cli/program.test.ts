@@ -147,7 +147,7 @@ describe('a file that the system keeps from this user', () => {
       false,
     );
     expect(text).toBe(
-      'order-sync: no permission for /srv/data\nWhat to do: start it in a folder of this user, or set data_dir\n',
+      'order-sync: no permission for /srv/data\nWhat to do: start order-sync in a folder of this user, or set data_dir\n',
     );
   });
 });

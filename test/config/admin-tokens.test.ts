@@ -42,7 +42,7 @@ describe('the tokens of the pages', () => {
       'admin.tokens.1.name must differ from the name of admin.tokens.0, which has another `role`',
     );
     expect(mistakes).toContain(
-      'admin.tokens.1.value is the same secret as admin.tokens.0.value: each needs its own',
+      'admin.tokens.1.value is the same secret as admin.tokens.0.value: each token needs a secret of its own',
     );
     expect(mistakesOf(tokens(files)).join()).toContain(
       'admin.tokens.0.value must name a file that can be read',

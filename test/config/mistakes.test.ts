@@ -34,7 +34,7 @@ log: { level: loud }
       'c.yaml:5:22 intake.folders.0.scan_interval_ms is no key of this version; expected one of name, inbox, archive, rejected, group, ready, source, currency, sku_map, columns, format, only, unmatched, allow_mangled_ids',
       'c.yaml:7:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
       'c.yaml:11:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',
-      'c.yaml:12:14 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
+      'c.yaml:12:14 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one, because the server counts calls by key',
       'c.yaml:13:21 wholesale.limits.orders must be at most `requests` (60), because each order counts as a request, got 99',
       'c.yaml:14:15 wholesale.timeout_ms must be at least 100, got 10 (number)',
       'c.yaml:15:24 submit.concurrency must be a whole number, got 1.5 (number)',
@@ -79,7 +79,7 @@ log: { level: loud }
       mistakesOf(minimal, { environment: { ORDER_SYNC__WHOLESALE__KEYS__3__NAME: 'x' } }),
     ).toEqual([
       'c.yaml has a mistake:',
-      'ORDER_SYNC__WHOLESALE__KEYS__3__NAME wholesale.keys.3.name leaves a gap in its list: the next index is 1',
+      'ORDER_SYNC__WHOLESALE__KEYS__3__NAME wholesale.keys.3.name leaves a gap in the list: the next index is 1',
     ]);
   });
 

@@ -47,7 +47,7 @@ const meanings: Record<OutcomeRow, string> = {
   headers_timeout: 'sent, and no answer began in time',
   cut_answer: 'the answer ended early or was not HTTP',
   deadline: 'our own deadline; the connection was reset first',
-  shutdown: 'the worker stopped while the call was open',
+  shutdown: 'the worker stopped while the call was in flight',
   crashed: 'the call was open when the worker died',
 };
 

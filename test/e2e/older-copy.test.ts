@@ -224,7 +224,10 @@ describe('the progress file', { timeout: 60_000 }, () => {
     writeFileSync(file, whole.slice(0, 40));
     const next = place.start();
     const line = await next.line(({ msg }) => msg.startsWith('the progress file cannot be read'));
-    expect(line).toMatchObject({ level: 'warn', error: 'it is not what the worker wrote' });
+    expect(line).toMatchObject({
+      level: 'warn',
+      error: 'the content is not what the worker wrote',
+    });
     place.drop('b.json', order(2));
     await until('the second is bought', () => count(place, "state = 'fulfilled'") === 2);
     expect(await next.end('SIGTERM'), next.stderr).toBe(0);
@@ -255,7 +258,7 @@ describe('the progress file', { timeout: 60_000 }, () => {
       await (await fetch(`http://${String(admin)}/healthz`)).json();
     expect(await health()).toMatchObject({ status: 'warn', checks: { progress_file: 'warn' } });
     rmSync(draft, { recursive: true });
-    await worker.line(({ msg }) => msg === 'the progress file is written again');
+    await worker.line(({ msg }) => msg === 'the progress file can be written again');
     expect(await health()).toMatchObject({ status: 'pass', checks: { progress_file: 'pass' } });
     expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
   });

@@ -242,7 +242,7 @@ describe('SIGHUP', () => {
     });
     const said = await runHere(['check-config', '--reload', '--config', configFile]);
     expect(said.stdout).toBe(
-      'nothing has changed that can be used now\nin use after a restart: submit.in_flight_window_ms\n',
+      'no key has changed that a reload can apply\nin use after a restart: submit.in_flight_window_ms\n',
     );
     // Only the worker can see this: a key value gets another name while it runs.
     installation.configure((config) => {

@@ -109,7 +109,10 @@ export class SimNetwork {
         headers: answer?.headers ?? {},
       });
     const stop = (): void =>
-      fault(wire.sent ? 'shutdown' : 'unreachable', 'the worker stopped while the call was open');
+      fault(
+        wire.sent ? 'shutdown' : 'unreachable',
+        'the worker stopped while the call was in flight',
+      );
     http.signal?.addEventListener('abort', stop, { once: true });
     if (http.signal?.aborted) {
       stop();

@@ -111,7 +111,7 @@ export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
     if (report === null)
       throw new OrderSyncError(
         'NOT_FOUND',
-        'This report is not kept any more. The audit log has what was done.',
+        'This report is not kept any more. The audit log shows what was done.',
       );
     return await context.html(show(context, 'What was done', report.main, report.returnTo));
   });
@@ -227,7 +227,7 @@ function throwIfNothingDone(result: CommandResult): void {
     throw new OrderSyncError(refused.code, refused.message, { hint: refused.hint });
   if (result.kind === 'results' && result.due === 0) {
     throw new OrderSyncError('NOT_FOUND', 'There is no such result yet.', {
-      hint: 'it is written when the order has one',
+      hint: 'a result is written when the order has one',
     });
   }
 }
@@ -273,7 +273,7 @@ function bulkPreview(
   const filter = { state, source, code, product, orders: orders.join(',') };
   const form = {
     title: `${titles[order]}: ${references.length} entries`,
-    what: 'Each of them is judged again when it is its turn, and has its own row in the audit log.',
+    what: 'The worker checks each entry again before it acts, and the audit log gets a row for each.',
     inputs: order === 'reorder' ? countInput(references.length) : undefined,
     fields: { action: 'bulk', order, ...filter, seen_ms: String(untilMs), confirmed: 'yes' },
   };
@@ -307,11 +307,11 @@ function acknowledgePreview(
   const fields = { action: 'acknowledge', ...which, seen_ms: String(beforeMs), confirmed: 'yes' };
   const form = {
     title: `Acknowledge ${total} rows`,
-    what: 'Nothing is bought, sent or cancelled by that.',
+    what: 'This buys, sends and cancels nothing.',
     fields,
   };
   return html`<p>${total} rows would leave the list: ${countsText(counts)}.</p>
-${kept > 0 ? html`<p>${kept} more need a decision and stay.</p>` : null}
+${kept > 0 ? html`<p>${kept} other rows need a decision and stay.</p>` : null}
 ${openForm(form, context)}`;
 }
 

@@ -98,9 +98,10 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
       order === undefined ||
       [state, source, code, product, orders].every((it) => it === undefined)
     ) {
-      throw invalid('names no action for many entries, or no order was chosen');
+      throw invalid('names no action for many entries, or no orders');
     }
-    if (orders?.every(Number.isSafeInteger) === false) throw invalid('names an order that is none');
+    if (orders?.every(Number.isSafeInteger) === false)
+      throw invalid('names an order that does not exist');
     return {
       kind: 'bulk',
       order,

@@ -104,9 +104,15 @@ const families: readonly Family[] = [
     name: 'spending',
     metrics: {
       spent_today: ['What the API charged since 00:00 UTC.', 'currency'],
-      refunded_today: ['What came back since 00:00 UTC, as far as answers show it.', 'currency'],
+      refunded_today: [
+        'What the API refunded since 00:00 UTC, as far as its answers show refunds.',
+        'currency',
+      ],
       balance_left: ['What is left of a known balance.', 'currency'],
-      balance_hours_left: ["How long it lasts at today's pace; NaN: not known.", 'currency'],
+      balance_hours_left: [
+        "How long a known balance lasts at today's pace; NaN: not known.",
+        'currency',
+      ],
     },
     read: ({ store: { read }, clock }) => {
       const fromMs = clock.wallMs();

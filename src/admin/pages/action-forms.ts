@@ -56,7 +56,7 @@ function textInput(name: string, label: string, value?: string): Html {
 export const countInput = (count: number): Html =>
   textInput(
     'count',
-    `Nothing was bought under the old references; each new one can buy. Type ${count} to confirm`,
+    `Nothing was bought under the old references; each new reference can buy. Type ${count} to confirm`,
     '',
   );
 
@@ -71,18 +71,22 @@ function offerOf(action: EntryActionName, { reference, state, heldFrom }: EntryD
   };
   switch (action) {
     case 'hold':
-      return offer('Hold', 'It is not sent until somebody releases it.');
+      return offer('Hold', 'The line is not sent until somebody releases it.');
     case 'release':
-      return offer('Release', `It becomes ${heldFrom ?? 'pending'} again, as before it was held.`);
+      return offer(
+        'Release',
+        `The line becomes ${heldFrom ?? 'pending'} again, as before it was held.`,
+      );
     case 'cancel':
       return offer(
         'Cancel',
-        'It ends as cancelled: nothing is bought for it, and the shop is told so.',
+        'The line ends as cancelled: nothing is bought for it, and the shop gets this result.',
       );
     case 'retry': {
-      const waits = 'The worker sends it as soon as the budget allows, with the same reference.';
+      const waits =
+        'The worker sends the line as soon as the budget allows, with the same reference.';
       const other =
-        'The worker looks it up now, or sends it again with the same reference: it is not bought twice.';
+        'The worker looks the line up now, or sends it again with the same reference: the line is not bought twice.';
       return offer('Retry now', state === 'waiting' ? waits : other);
     }
     case 'reorder':
@@ -94,7 +98,7 @@ function offerOf(action: EntryActionName, { reference, state, heldFrom }: EntryD
     case 'resolve':
       return offer(
         state === 'fulfilled' ? 'Enter the missing units' : 'Resolve',
-        'You settle it as you found it at the supplier. The shop gets the result, with your name.',
+        'You settle the line with what you found at the supplier. The shop gets the result, with your name.',
         resolutionInputs(state === 'fulfilled' ? ['fulfilled'] : resolutions),
       );
   }
@@ -131,7 +135,7 @@ function entryActions(entry: EntryDetail): readonly OfferedAction[] {
     ...(iccids.length === 0 ? [] : [topupsAction(iccids)]),
   ];
   if (unitCount === 0 || shreddedAt !== null) return offered;
-  const what = `The next page shows what was delivered (${unitCount} ${unitCount === 1 ? 'unit' : 'units'}) in full, and what to do if a customer says that it does not work. The audit log keeps who saw it, when and why.`;
+  const what = `The next page shows what was delivered (${unitCount} ${unitCount === 1 ? 'unit' : 'units'}) in full, and what to do if a customer says that a code does not work. The audit log records who saw it, when and why.`;
   return [...offered, { title: 'Show the codes', what, fields: { action: 'reveal', reference } }];
 }
 
@@ -160,7 +164,7 @@ function orderListActions(filter: URLSearchParams): readonly OfferedAction[] {
   return [
     preview(
       'Decide on all of them',
-      `Shows first how many entries ${of.filter(Boolean).join(', ')} it would concern.`,
+      `Shows first how many entries ${of.filter(Boolean).join(', ')} would be changed.`,
       { action: 'bulk', state, source, product, code: '' },
       choiceInput('order', 'What to do', choices),
     ),
@@ -171,7 +175,7 @@ function attentionListActions(filter: URLSearchParams): readonly OfferedAction[]
   const names = ['kind', 'code', 'subject', 'source'];
   const fields = Object.fromEntries(names.map((name) => [name, given(filter, name)]));
   const what =
-    'Shows first how many rows of this list, as it is filtered, need no decision any more and would leave it.';
+    'Shows first how many rows of this list, as it is filtered, need no decision any more and would leave the list.';
   return [preview('Acknowledge all of them', what, { action: 'acknowledge', ...fields })];
 }
 
@@ -188,7 +192,7 @@ function groupActions(group: AttentionGroup, source = ''): readonly OfferedActio
   const { kind, code, count, canAcknowledge } = group;
   if (count === 1) return attentionActions(group);
   const subject = group.subject ?? '';
-  const what = 'Shows first what it would concern.';
+  const what = 'Shows first which results would be written.';
   const [order, title] = bulkOf[kind] ?? [];
   const fields = {
     action: 'bulk',
@@ -217,7 +221,7 @@ function pauseAction(scopes: readonly string[]): OfferedAction {
 
 const balanceAction: OfferedAction = {
   title: 'Set a balance',
-  what: 'Enter what the supplier shows now.',
+  what: 'Enter the balance that the supplier shows now.',
   fields: { action: 'set_balance' },
   inputs: html`${textInput('currency', 'Currency', '')}${textInput('amount', 'Amount', '')}`,
 };
@@ -227,7 +231,7 @@ const resumeAction = (scope: string): OfferedAction => {
   return {
     title: isSink ? 'Try now' : 'Resume',
     what: isSink
-      ? `The next result is delivered to ${scope.slice(5)} at once. If it is taken, the others follow.`
+      ? `The next result is delivered to ${scope.slice(5)} at once. If the sink accepts it, the other results follow.`
       : `Orders that wait for ${scope} are bought again.`,
     fields: { action: 'resume', scope },
   };
@@ -239,7 +243,7 @@ function attentionActions({
   scope,
   canAcknowledge,
 }: Attention): readonly OfferedAction[] {
-  const what = 'The row leaves the attention list. Nothing is bought, sent or cancelled by that.';
+  const what = 'The row leaves the attention list. This buys, sends and cancels nothing.';
   if (canAcknowledge)
     return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
   if (kind !== 'pause' || scope === null) return [];

@@ -115,9 +115,7 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
       ? null
       : actionForms.delivery(row.sink, { source: row.source, orderId: row.orderId }, context),
   ]);
-  const caption = isOpen
-    ? 'Results that are tried, the next one first'
-    : 'Results that were given up';
+  const caption = isOpen ? 'Results to deliver, the next one first' : 'Results that were given up';
   const header = [
     'Order or file',
     'Sink',
@@ -129,7 +127,7 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
   const isHeldUp = read.sinkPauses().some(({ waiting }) => waiting > 0);
   const noOpen = isHeldUp
     ? 'No other result waits.'
-    : 'No result waits: every sink has what it should have.';
+    : 'No result waits: every sink has all its results.';
   const noRows = isOpen ? noOpen : 'No delivery was given up.';
   const givenUp = read.attentionCounts({ kind: 'delivery' }, mostCounted).delivery ?? 0;
   return filtered(

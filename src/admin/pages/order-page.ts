@@ -104,8 +104,8 @@ function expectedText({
 }: EntryDetail): Html | null {
   const when =
     pausedBy.length === 0
-      ? 'The worker sends it by itself'
-      : 'The worker sends it when nothing holds it up';
+      ? 'The worker sends the line by itself'
+      : 'The worker sends the line when nothing blocks it';
   if ((state === 'pending' || state === 'waiting') && !mayBeBought)
     return html`<p>Nothing of it is bought yet. ${when}, with the same reference each time, so it is not bought twice.</p>`;
   if (state !== 'unknown') return null;

@@ -89,7 +89,7 @@ function addSignIn(routes: Hono<PageEnv>, access: PageAccess, worker: ShownWorke
       return await context.html(signInPage(worker, returnTo, 'This token is not known.'), 401);
     const seconds = Math.ceil(signIn.waitMs / 1000);
     context.header('retry-after', String(seconds));
-    const problem = `Too many wrong tokens came from this address; this one was not checked. Try again in ${seconds} s.`;
+    const problem = `Too many wrong tokens came from this address; this token was not checked. Try again in ${seconds} s.`;
     return await context.html(signInPage(worker, returnTo, problem), 429);
   });
 }
@@ -115,12 +115,12 @@ async function whyNotThisForm(
   csrf: string | null,
 ): Promise<string | null> {
   if (csrf === null)
-    return 'Without admin.tokens the pages only show. Add a token for an operator: docs/pages.md.';
+    return 'Without admin.tokens the pages have no actions. Add a token for an operator: docs/pages.md.';
   const sent = (await context.req.parseBody())['csrf'];
   const isOwn = typeof sent === 'string' && timingSafeEqual(secretDigest(sent), secretDigest(csrf));
   return isOwn
     ? null
-    : 'The form is of another session. Open the page again, and repeat what you did.';
+    : 'The form belongs to another session. Open the page again, and repeat what you did.';
 }
 
 function refuse(

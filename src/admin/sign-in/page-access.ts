@@ -174,5 +174,5 @@ const hasEnded = ({ endsMs, idleEndsMs }: Session, steadyMs: number): boolean =>
  */
 export const requireOperator: MiddlewareHandler<PageEnv> = async (context, next) => {
   if (context.var.visitor.role === 'operator') return await next();
-  return context.text('Only an operator may decide. This token is that of a viewer.', 403);
+  return context.text('Only an operator may decide. This token belongs to a viewer.', 403);
 };

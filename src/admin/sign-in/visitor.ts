@@ -38,7 +38,7 @@ export function whyNotThisHost(
     .replace(/:\d+$/, '')
     .replace(/^\[(.*)\]$/, '$1')
     .toLowerCase();
-  const notOurs = `The pages are not shown under the name "${host.slice(0, 100)}". If it is right, add it to admin.hosts.`;
+  const notOurs = `The pages are not shown under the name "${host.slice(0, 100)}". If this name is right, add it to admin.hosts.`;
   const isOurs = isLoopback(host) || host === listen.host || hosts.includes(host);
   if (tokens.length === 0) {
     if (proxyHeaders.some((name) => context.req.header(name) !== undefined)) {
@@ -60,7 +60,7 @@ export function whyNotThisSender(context: Context<PageEnv>): string | null {
   const origin = context.req.header('origin');
   if (origin === undefined) return null;
   const isSame = URL.canParse(origin) && new URL(origin).host === context.req.header('host');
-  const hint = 'behind a proxy, let it pass on the host name: docs/pages.md';
+  const hint = 'a proxy must pass on the host name: docs/pages.md';
   return isSame ? null : `The form was sent by another site (${hint}).`;
 }
 

@@ -56,7 +56,7 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
   if (facts.operation === 'esim_cancel') return cancelFound(input, answer);
   if (isReplacementSought(facts)) {
     const number = answer.orderNumber === null ? '' : ` (${answer.orderNumber})`;
-    const reason = `the outbox was lost, and an order${number} has the reference of what would take the place of this one: its other balance or a re-order`;
+    const reason = `the outbox was lost, and an order${number} has the reference that a re-order of this line, or its other balance, would get`;
     return flagUnknown(input, 'accepted', reason);
   }
   // Another purchase has this reference: nobody gets its units.
@@ -67,7 +67,7 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
   }
   const settled = settleByAnswer(input, answer);
   if (facts.isEnding) {
-    const reason = `it was cancelled, and then found to be bought: ${facts.buffered?.message}`;
+    const reason = `the line was cancelled, and then a lookup found that it was bought: ${facts.buffered?.message}`;
     return { ...settled, state: 'needs_review', reviewReason: reason };
   }
   return settled.state === 'placed' && facts.state === 'placed'
@@ -92,7 +92,7 @@ function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
   }
   if (isOverdue(facts, nowMs)) {
     // Some orders do not show the state of their eSIM, so the eSIM may still be cancelled.
-    const reason = `its deadline passed while the outcome of the cancel was unknown, and the order's status is "${answer.status}"`;
+    const reason = `the deadline passed while the outcome of the cancel was unknown, and the order's status is "${answer.status}"`;
     return lookUpAfterDelay(input, 'accepted') ?? flagUnknown(input, 'accepted', reason);
   }
   // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
@@ -139,7 +139,7 @@ function stillPlaced(input: DecisionInput, settled: Settlement, answer: OrderAns
   const placed = { ...settled, inFlightWindowEndMs: facts.inFlightWindowEndMs };
   if (isAcceptedTooLongAgo(input)) {
     const reasons = [
-      'accepted, but its units did not come before the deadline',
+      'accepted, but the units did not come before the deadline',
       unreadText(answer) ?? [],
     ];
     return { ...placed, state: 'needs_review', reviewReason: reasons.flat().join('; ') };
@@ -207,7 +207,7 @@ function absentAfterLoss(input: DecisionInput): Settlement {
   if (delayed !== null) return delayed;
   if (mayBeInParts(facts) || (mayBeElsewhere(facts) && !policy.lookupsProven)) {
     const reason =
-      'the outbox was lost, and it is not found: by its rules it may have been bought in parts or from the other balance, so look for it in the list of the supplier';
+      'the outbox was lost, and a lookup does not find the line: it was perhaps bought in parts or from the other balance, so look for it in the list of the supplier';
     return flagUnknown(input, 'not_found', reason);
   }
   const again = lookUpAgain(input, 'not_found');
@@ -275,7 +275,7 @@ function sendAgain(input: DecisionInput): Settlement {
   if (delayed !== null) return delayed;
   if (!policy.lookupsProven) return flagUnknown(input, 'not_found', unprovenAtSender);
   const message =
-    'its attempts ended without a clear answer, and lookups after the in-flight window do not find it: it is sent again under the same reference';
+    'the attempts ended without a clear answer, and lookups after the in-flight window do not find the order: the line is sent again under the same reference';
   return {
     ...unchanged(input, 'not_found'),
     ...outcomeKnown,
@@ -288,7 +288,7 @@ function sendAgain(input: DecisionInput): Settlement {
 }
 
 const unprovenAtSender =
-  'the key that sent it is of another account and does not find it, but no lookup has ever found an order: it may be bought there';
+  'the key that sent the line belongs to another account and does not find the order, but no lookup has ever found an order: it was perhaps bought there';
 
 /** It is not sent again, and the in-flight window is over. If lookups work, nothing was bought. */
 function neverArrived(input: DecisionInput): Settlement {
@@ -303,13 +303,13 @@ function neverArrived(input: DecisionInput): Settlement {
   if (!policy.lookupsProven) {
     const reason =
       rejection === null
-        ? 'its deadline passed while its outcome was unknown, and no lookup has ever found an order: "not found" proves nothing'
+        ? 'the deadline passed while the outcome of the line was unknown, and no lookup has ever found an order: "not found" proves nothing'
         : `${facts.isEnding ? 'cancelled' : 'rejected'} after an attempt that may have bought it (${rejection.message}), and no lookup has ever found an order: is the lookup path right?`;
     return flagUnknown(input, rejection?.row ?? 'not_found', reason);
   }
   if (rejection === null) {
     const message =
-      'the deadline of the order passed while its outcome was unknown; a lookup after that does not find it: nothing was bought';
+      'the deadline of the order passed while its outcome was unknown; a later lookup does not find the order: nothing was bought';
     const error = { code: 'not_after_passed', message, buffered: false };
     return {
       ...unchanged(input, 'not_found'),
@@ -373,7 +373,7 @@ function lookupFailed(input: DecisionInput, outcome: Outcome): Settlement {
   const pause = denialOf(outcome, columnFor(facts));
   // A lookup that died with the worker asked nothing: the next one may show the units.
   if (facts.state === 'placed' && outcome.row !== 'crashed' && isAcceptedTooLongAgo(input)) {
-    const reason = `accepted, but its units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
+    const reason = `accepted, but the units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
     return { ...flagForReview(input, 'accepted', reason), pause };
   }
   // A lookup that ended with the worker is repeated. With any other the order could wait for days.

@@ -104,7 +104,7 @@ function afterLookup(input: DecisionInput, cell: Cell, outcome: Outcome): Settle
 
 /** A rejection that no lookup has confirmed. */
 export function refusalInReview(rejected: Settlement, why: string): Settlement {
-  const reviewReason = `rejected (${rejected.error?.message}), and ${why}: if something in between repeated the call, it may have been bought`;
+  const reviewReason = `rejected (${rejected.error?.message}), and ${why}: if a proxy repeated the call, the order was perhaps bought`;
   return { ...rejected, state: 'needs_review', reviewReason, replacements: [] };
 }
 
@@ -153,7 +153,7 @@ export function endOf(
   if (operation !== 'esim_cancel' || isEsimUsed === true)
     return { state: 'rejected', reviewReason: null };
   const what = isEnding ? 'was given up' : 'was refused';
-  const why = `the cancel ${what} (${error?.message ?? row}), and no order shows whether an earlier copy of the call has cancelled the eSIM`;
+  const why = `the cancel ${what} (${error?.message ?? row}), and no order shows whether an earlier call has cancelled the eSIM`;
   return { state: 'needs_review', reviewReason: why };
 }
 
@@ -208,11 +208,11 @@ function resolve(input: DecisionInput, base: Settlement, cell: Cell, outcome: Ou
   if (!input.policy.canLookUp) {
     const why = isForeign
       ? `answered ${base.row}: ${outcome.message}`
-      : 'rejected after an attempt that may have bought it';
+      : 'rejected after an attempt that perhaps bought the order';
     return {
       ...base,
       state: 'needs_review',
-      reviewReason: `${why}, and it cannot be looked up`,
+      reviewReason: `${why}, and the order cannot be looked up`,
       pause: null,
     };
   }

@@ -7,18 +7,18 @@ export const submitSection = section('How orders are sent.', {
     // `config` sets it.
     .transform((given) => given ?? 8)
     .describe(
-      'How many calls may be under way or have an unknown outcome. Default: 8, and 4 more for each further key.',
+      'How many calls may be in flight or have an unknown outcome, in all. Default: 8, and 4 more for each further key.',
     )
     .meta(live),
   in_flight_window_ms: durationMs(0, 86_400_000)
     .default(120_000)
     .describe(
-      'For how long after an ambiguous call a rejection or a missing order proves nothing.',
+      'How long after a call without a clear answer a rejection, or a lookup that finds nothing, proves nothing.',
     ),
   reference_expiry_ms: durationMs(1, 2_592_000_000)
     .default(86_400_000)
     .describe(
-      'For how long after its first call a reference may be sent again. Then the entry needs review.',
+      'How long after its first call a reference may be sent again. After that the entry needs review.',
     ),
 });
 
@@ -48,7 +48,7 @@ export interface BudgetLimits {
   readonly requests: number;
   /** Spending calls. They count as requests, too. */
   readonly orders: number;
-  /** How long the server may still receive a call that was given up. */
+  /** How long a call that the worker gave up can still reach the server. */
   readonly transitMs: number;
 }
 

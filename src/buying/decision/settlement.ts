@@ -248,7 +248,7 @@ export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settle
     return needsReview(unreadReason);
   if (isComplete && isUnknownWord(answer))
     return needsReview(
-      `bought, but not delivered: its status is "${answer.status}", which \`wholesale.wire.answer.status_words\` does not list`,
+      `bought, but not delivered: the status is "${answer.status}", which \`wholesale.wire.answer.status_words\` does not list`,
     );
   if (isComplete) return { ...done, state: 'fulfilled' };
   const number = answer.orderNumber ?? facts.orderNumber;
@@ -276,7 +276,7 @@ const isUnknownWord = ({ status, statusClass }: OrderAnswer): boolean =>
   status !== null && statusClass === 'none' && !/^(ok|true|20\d)$/i.test(status.trim());
 
 const unreadReason =
-  'bought, but not delivered until `wholesale.wire` reads each field, or `wholesale.wire.ignored` names it';
+  'bought, but not delivered until `wholesale.wire` reads each field, or `wholesale.wire.ignored` lists the field';
 
 /** Why an operator must look at the units, without any code; null when nobody must. */
 function problemOf(
@@ -294,7 +294,7 @@ function problemOf(
   if (kind !== 'complete') return null;
   const known = withDelivered(units, facts.units).length;
   return known > ordered
-    ? `the API has shown ${known} different units, one answer after the other, but ${ordered} ${ordered === 1 ? 'was' : 'were'} ordered`
+    ? `the API has shown ${known} different units in several answers, but ${ordered} ${ordered === 1 ? 'was' : 'were'} ordered`
     : null;
 }
 

@@ -139,7 +139,7 @@ export class AccountCheck {
     const what = isOther
       ? 'does not know with this key'
       : 'does not say whether it knows with this key';
-    const message = `the API ${what} the order ${reference}, which another key bought: it may be one of another account`;
+    const message = `the API ${what} the order ${reference}, which another key bought: the key perhaps belongs to another account`;
     logger.error({ key: keyName, reference }, message);
     const pause = {
       scope: keyScope(keyName),

@@ -23,7 +23,7 @@ export async function probeDuePauses(
   const { pauses } = deps;
   for (const pause of pauses.toProbe()) {
     if (pause.reason === olderCopyPause) {
-      await pauses.release(pause, 'the calls of the lost outbox have come to their end');
+      await pauses.release(pause, 'the calls of the lost outbox are over');
       options.onChange();
       continue;
     }

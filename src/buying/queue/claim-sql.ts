@@ -239,7 +239,7 @@ function rendered(
     return { row, aside, request: requestOf(outbox, row, claim) };
   } catch (error) {
     const why = messageOf(error);
-    return refused(`its request could not be rendered: ${why}`);
+    return refused(`the request of the line could not be rendered: ${why}`);
   }
 }
 

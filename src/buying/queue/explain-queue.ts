@@ -67,7 +67,7 @@ export function explain(
   if (entry !== null)
     return { kind: 'queued_entry', explanation: explainEntry(momentOf(sources), entry) };
   throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
-    hint: 'look for it with `order-sync orders list --search`',
+    hint: 'look for the order with `order-sync orders list --search`',
   });
 }
 
@@ -215,7 +215,11 @@ function explainEntry(moment: Moment, entry: QueuedEntry): EntryExplanation {
   const canStart = stopping.length === 0 && Number.isFinite(startMs);
   const isLate = notAfterMs !== null && (startMs > notAfterMs || stopping.length > 0);
   const reasons = [
-    ...(isLookup ? ['its next call is a lookup, which asks the API what became of it'] : []),
+    ...(isLookup
+      ? [
+          'the next call for this entry is a lookup, which asks the API whether the order was bought',
+        ]
+      : []),
     ...stopping,
     ...waitTexts({ ...entry, awaitsRecheck: null }),
     ...(dueAtMs > nowMs && entry.awaitsRecheck === null
@@ -227,7 +231,7 @@ function explainEntry(moment: Moment, entry: QueuedEntry): EntryExplanation {
       ? [budgetText(moment)]
       : []),
     ...(!isLookup && isLate
-      ? [`its deadline is ${isoTime(notAfterMs)}; it is not bought after that`]
+      ? [`the deadline is ${isoTime(notAfterMs)}; the line is not bought after that`]
       : []),
   ];
   return { ...base, reasons, calls_ahead: ahead, starts_at: canStart ? isoTime(startMs) : null };
@@ -286,7 +290,7 @@ function whyNothingIsBought(moment: Moment): readonly string[] {
 }
 
 const deadlineUnclear =
-  "its deadline has passed by the clock of this machine or by the API's, but not by both: it waits until they agree";
+  'the deadline has passed by only one of the clocks, of this machine or of the API: the line waits until both agree';
 
 function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
   const { state, lane, notAfterMs, blockedBy, unknownOfProduct } = entry;
@@ -297,7 +301,7 @@ function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
   // The cap waits for entries with an unknown outcome, so it does not stop them; they hold their
   // eSIM themselves.
   if (state === 'unknown') return [...whyNothingIsCalled(moment), ...pauses];
-  const failing = `the outcome of ${unknownOfProduct} other entries of ${readLane(lane).product} is unknown; nothing new of it is bought until one of them is known`;
+  const failing = `the outcome of ${unknownOfProduct} other entries of ${readLane(lane).product} is unknown; no new order of this product is bought until one of these outcomes is known`;
   const present = moment.worker?.present;
   const isUnclear =
     notAfterMs !== null &&
@@ -317,7 +321,9 @@ function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
 /** The facts that slow everything down without stopping it. */
 function notesOf({ worker, usable }: Moment): readonly string[] {
   if (worker === null)
-    return ['no worker answers: nothing is sent until one runs; start it with `order-sync run`'];
+    return [
+      'no worker answers: nothing is sent until a worker runs; start it with `order-sync run`',
+    ];
   return usable.flatMap(({ why }) => why ?? []);
 }
 

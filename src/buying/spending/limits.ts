@@ -40,7 +40,7 @@ export function whyPriceRose(
   const text = (cost: number): string => `${cost.toFixed(2)} ${currency}`;
   // It is told once: an operator may buy more of it at that price.
   if (most !== null && now > most && (before === null || before <= most))
-    return `a unit costs ${text(now)}, and its order allows ${text(most)}`;
+    return `a unit costs ${text(now)}, but the order allows ${text(most)}`;
   if (before === null || !Number.isFinite(maxRisePercent)) return null;
   if (now <= Math.max(before, 0) * (1 + maxRisePercent / 100)) return null;
   return `a unit cost ${text(before)} before, and costs ${text(now)} now`;
@@ -92,7 +92,7 @@ export class Room {
     const { most, expected, product } = order;
     if (most !== null && expected !== null && expected > most) {
       const [allowed, costs] = [most, expected].map((sum) => (sum / 1e6).toFixed(2));
-      const why = `over its max_cost: it may cost ${allowed}, and costs about ${costs}`;
+      const why = `over max_cost: a unit may cost ${allowed}, and costs about ${costs}`;
       return { limit: `max_cost of ${product}`, why };
     }
     for (const limit of this.#of(order)) {
@@ -100,7 +100,7 @@ export class Room {
       const limitName = nameOf(limit);
       if (order.expected === null) {
         if (unpriced < mostUnpriced && millionths < limit.amount.millionths) continue;
-        const why = `what it costs is not known, and ${unpriced} such orders are open`;
+        const why = `the cost of the line is not known, and ${unpriced} such orders are open`;
         return { limit: limitName, why: `over the limit ${limitName}: ${why}` };
       }
       if (millionths + order.expected <= limit.amount.millionths) continue;

@@ -13,25 +13,32 @@ const amountText = z
 
 const balanceAlert = z
   .string()
-  .regex(/^(\d{1,9}(\.\d{1,6})? [A-Z]{3}|\d{1,4} h)$/, 'must be as "100.00 USD" or "24 h"');
+  .regex(
+    /^(\d{1,9}(\.\d{1,6})? [A-Z]{3}|\d{1,4} h)$/,
+    'must be an amount such as "100.00 USD", or a time such as "24 h"',
+  );
 
 const limits = listOf(
   100,
-  'What may be spent. All limits apply; an order over one of them is held until there is room.',
+  'What may be spent. All limits apply; an order over a limit is held until the limit allows it.',
   {
-    amount: amountText.describe('The most that may be spent, with its currency: "5000.00 USD".'),
+    amount: amountText.describe(
+      'The highest amount that may be spent, with its currency: "5000.00 USD".',
+    ),
     per: z
       .enum(['order', 'hour', 'day'])
       .describe('`hour`: in any 60 minutes; `day`: in any 24 hours; `order`: with one reference.'),
-    source: orNull(sourceSchema).describe('Only orders of this source count. Unset: of all.'),
+    source: orNull(sourceSchema).describe(
+      'Only orders of this source count. Unset: orders of all sources.',
+    ),
     customer: orNull(z.enum(['email', 'phone'])).describe(
-      'Orders of each customer count for themselves, by e-mail address or phone, over all shops. Unset: of all.',
+      'The limit is per customer (e-mail address or phone), over all shops. Unset: for all customers together.',
     ),
     alert_at: count(1, 100)
       .default(80)
-      .describe('In percent: where an `hour` or a `day` needs attention.'),
+      .describe('The percentage at which a limit by `hour` or `day` needs attention.'),
     product: orNull(z.string().min(1).max(128)).describe(
-      'Only orders of this variant or plan count. Unset: of all.',
+      'Only orders of this variant or plan count. Unset: orders of all.',
     ),
   },
 );
@@ -49,7 +56,9 @@ export const spendSection = section(
       .array(balanceAlert)
       .max(20)
       .default(['24 h'])
-      .describe('A known balance needs attention when less is left: "100.00 USD", or "24 h".'),
+      .describe(
+        'A known balance needs attention when less is left: "100.00 USD", or enough for less than "24 h".',
+      ),
   },
 ).meta(live);
 

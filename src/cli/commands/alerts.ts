@@ -13,7 +13,7 @@ export function addAlerts(program: Command, context: CliContext): void {
   const test = program
     .command('alerts')
     .command('test')
-    .description('send a test to every endpoint, and say what each answered');
+    .description('send a test alert to every configured address, and show each answer');
   addAnswerOptions(test).action(async (options: ConfigOptions) => {
     const { alerts, instance } = checkedConfigFrom(options).config;
     if (alerts.length === 0) throw new OrderSyncError('NOT_FOUND', 'No alerts are configured');

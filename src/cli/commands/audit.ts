@@ -17,9 +17,9 @@ export function addAudit(program: Command, context: CliContext): void {
   const list = program
     .command('audit')
     .command('list')
-    .description('list what was decided, and which scopes were paused and resumed, newest first')
+    .description('list the decisions, and the pauses and resumptions of scopes, newest first')
     .option('--subject <subject>', 'about this reference, source/order_id or scope')
-    .option('--since <time>', 'at this time (ISO 8601) or later')
+    .option('--since <time>', 'only decisions at this time (ISO 8601) or later')
     .option('--limit <n>', 'at most this many', wholeNumber(1, largestPage), 50);
   addAnswerOptions(list).action((options: AuditOptions) =>
     withReader(options, (reader) => {

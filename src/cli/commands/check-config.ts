@@ -14,7 +14,7 @@ export function addCheckConfig(program: Command, context: CliContext): void {
     .option('--explain', 'print every value and its source; secrets are masked')
     .option(
       '--reload',
-      'have the running worker read and check the configuration, and use it, as SIGHUP does',
+      'make the running worker read, check and use the configuration, as SIGHUP does',
     );
   addAnswerOptions(command).action(
     async (options: ConfigOptions & { explain?: boolean; reload?: boolean }) => {

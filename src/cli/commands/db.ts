@@ -56,7 +56,7 @@ export function addDb(program: Command, context: CliContext): void {
   const restore = db
     .command('restore')
     .description(
-      'put a backup in the place of the database; what was bought since is looked up before anything is sent',
+      'replace the database by a backup; orders that were bought since are looked up before anything is sent',
     )
     .argument('<file>', 'a backup');
   addAnswerOptions(restore).action((file: string, options: ConfigOptions) =>
@@ -80,7 +80,7 @@ async function restoreBackup(
   const text = [
     `restored ${config.databasePath} from ${file}`,
     ...(replaced === null ? [] : [`the database before is in ${replaced}`]),
-    'orders that are here, and those that come in within 7 days, are looked up before they are sent',
+    'orders in this database, and orders of the next 7 days, are looked up before they are sent',
   ];
   writeAnswer(context, options, { restored: config.databasePath, replaced }, plainLines(text));
 }

@@ -183,7 +183,7 @@ async function buyDemoEsims({ wholesale }: Config, clock: Clock): Promise<void> 
         'UNREACHABLE',
         `The embedded sandbox does not sell: ${outcome.message}`,
         {
-          hint: 'remove the data folder to start the demo anew',
+          hint: 'remove the data folder to start the demo from the beginning',
         },
       );
     }
@@ -240,7 +240,7 @@ function banner(
   );
   return [
     '',
-    '  order-sync DEMO: this is the SANDBOX. Nothing costs money, no code can be used.',
+    '  order-sync DEMO: this is the SANDBOX. Nothing costs money, and no code is valid.',
     '',
     `  inbox     ${shortPath(folder.inbox)}/   drop .json, .ndjson or .csv orders here`,
     `  results   ${shortPath(results.folder)}/   one file for each order`,
@@ -258,7 +258,7 @@ function banner(
       ? `  The ${dropped} samples of ${samples}/ were dropped into the inbox for you.`
       : `  Try a sample:   cp ${samples}/1-gift-cards.json ${shortPath(folder.inbox)}/`,
     `  Look inside:    npx order-sync orders list ${whereOf(options)}`,
-    '  Ctrl-C ends it; the next start continues with open orders.',
+    '  Ctrl-C ends the demo; the next start continues with open orders.',
     '',
     '',
   ].join('\n');

@@ -108,8 +108,8 @@ async function examineInstallation(
 const notAsked: Finding = {
   check: 'api',
   status: 'warn',
-  message: 'was not asked, because of what the checks above say',
-  next: 'do what they say, then run `order-sync doctor` again',
+  message: 'was not called, because a check above failed',
+  next: 'do what the checks above say, then run `order-sync doctor` again',
 };
 
 async function apiFindings(config: Config, context: CliContext): Promise<readonly Finding[]> {

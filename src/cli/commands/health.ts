@@ -24,7 +24,7 @@ export function addHealth(program: Command, context: CliContext): void {
   const command = program
     .command('health')
     .addOption(new Option('--live', 'only whether it lives').conflicts('ready'))
-    .addOption(new Option('--ready', 'only whether it can accept and record orders'))
+    .addOption(new Option('--ready', 'only whether the worker can accept and record orders'))
     .option('--strict', 'also end with 8 when a check warns, and say why in plain sentences')
     .option('--json', 'print the answer as JSON');
   addConfigOptions(command).action(async (options: HealthOptions) => {
@@ -94,7 +94,7 @@ export async function askHealth(
     const answer = await fetch(`http://${address}${path}`, { signal, redirect: 'error' });
     return { healthy: answer.ok, body: bodySchema.parse(await answer.json()) };
   } catch (cause) {
-    const hint = 'is it running, with this config? start it with `order-sync run`';
+    const hint = 'is the worker running, with this config? start the worker with `order-sync run`';
     throw new OrderSyncError('UNREACHABLE', `No worker answers at http://${address}${path}`, {
       hint,
       cause,

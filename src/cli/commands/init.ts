@@ -17,15 +17,15 @@ import { checkAddress, keyFindings, makeFolder } from '../doctor-checks.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
 const lookedUpFirst =
-  'orders that are here, and those that come in within 7 days, are looked up before they are sent';
+  'orders in this database, and orders of the next 7 days, are looked up before they are sent';
 
 export function addInit(program: Command, context: CliContext): void {
   const command = program
     .command('init')
-    .option('--example', 'only write an example of the config file, where there is none')
+    .option('--example', 'only write an example config file, if there is none')
     .option(
       '--after-loss',
-      'the outbox was lost or restored: look up what may have been bought before sending it',
+      'the outbox was lost or restored: look each order up before it is sent',
     );
   addConfigOptions(command).action(
     async (options: ConfigOptions & { afterLoss?: boolean; example?: boolean }) => {
@@ -68,7 +68,7 @@ async function requireApi(loaded: LoadedConfig, context: CliContext): Promise<vo
     context,
   );
   for (const { status, message, next } of keyFindings(asked)) {
-    const problem = `leads to no API that takes orders: ${message}; ${next}`;
+    const problem = `leads to no API that accepts orders: ${message}; ${next}`;
     if (next === checkAddress)
       throw new ConfigInvalidError(file, [issueAt(loaded, 'wholesale.base_url', problem)]);
     if (status !== 'pass') context.stderr.write(`warning: ${message}; ${next}\n`);
@@ -89,7 +89,9 @@ function writeExample(file: string, context: CliContext): void {
   );
   writeFileSync(file, text, { flag: 'wx' });
   report(context, true, file);
-  context.stdout.write('Change what it marks as yours, then run `order-sync check-config`\n');
+  context.stdout.write(
+    'Change the values that this file marks with "yours", then run `order-sync check-config`\n',
+  );
 }
 
 /** Returns why the database that is there is an older copy; null if it is none. */

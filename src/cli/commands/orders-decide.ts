@@ -47,10 +47,10 @@ interface DecisionOptions extends ConfigOptions {
 
 const descriptions = {
   hold: 'hold an entry until it is released',
-  release: 'release a held entry to the state that it had',
+  release: 'return a held entry to the state that it had before',
   cancel: 'cancel an entry for which nothing was charged',
   retry: 'retry an entry now, with the same reference',
-  reorder: 'order again, under a new reference, what was certainly not bought',
+  reorder: 'order a line that was certainly not bought again, under a new reference',
 } as const;
 
 /**
@@ -99,7 +99,7 @@ interface ResolveOptions extends DecisionOptions {
 function addResolve(orders: Command, context: CliContext): void {
   const command = orders
     .command('resolve')
-    .description('settle an entry that needs review as an operator found it')
+    .description('settle an entry that needs review with what you found out')
     .argument('<reference>', 'the reference of the entry')
     .addOption(
       new Option('--as <end>', 'its final state (required, or --give)').choices(resolutions),
@@ -110,14 +110,17 @@ function addResolve(orders: Command, context: CliContext): void {
       wholeNumber(1, 1_000_000),
     )
     .option('--order-number <number>', "the supplier's number of the order")
-    .option('--iccid <iccid...>', 'the delivered eSIMs: a later cancel finds its order by them')
+    .option(
+      '--iccid <iccid...>',
+      'the delivered eSIMs: a later cancel finds the order by their ICCIDs',
+    )
     .option(
       '--units <file>',
       'the delivered units, one code per line or a JSON list; - is standard input',
     )
     .option(
       '--no-units',
-      'you do not know the units: the result asks the shop to deliver by hand; with --note, units that the API showed are erased',
+      'if you do not know the units: the result asks the shop to deliver by hand; with --note, units that the API showed are erased',
     )
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {
@@ -168,7 +171,7 @@ function checkedIccid(text: string): string {
   if (iccid.success) return iccid.data;
   const problem = iccid.error.issues[0]?.message ?? 'is not an ICCID';
   throw new OrderSyncError('USAGE', `--iccid "${text.slice(0, 40)}" ${problem}`, {
-    hint: "copy it from the supplier's list",
+    hint: "copy the order number from the supplier's list",
   });
 }
 
@@ -229,11 +232,11 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
   return command
     .option(
       '--confirm <text>',
-      'the old reference once more, or how many a filter finds, because the new ones can buy again',
+      'the old reference, or how many entries a filter matches: a confirmation, because the new references can buy again',
     )
     .option(
       '--remap',
-      'order what the SKU map says now; without --confirm, show the old and the new request',
+      'order the product that the SKU map names now; without --confirm, show the old and the new request',
     );
 }
 
@@ -247,7 +250,7 @@ function isBulk(
   const isEither = (reference !== undefined) !== isFiltered && !(isFiltered && remap === true);
   if (isEither && (isFiltered || dryRun !== true)) return isFiltered;
   const message =
-    'Name an entry by its reference, or many by --state, --source, --code and --product (with --dry-run: only to look)';
+    'Name an entry by its reference, or many by --state, --source, --code and --product (with --dry-run, nothing is changed)';
   throw new OrderSyncError('USAGE', message, {
     hint: '`order-sync queue status` shows what needs review',
   });
@@ -299,10 +302,10 @@ function showPreview(
   const lines = [
     matched === 0
       ? 'no entries fit'
-      : `${matched} entries fit (${countsText(states)}) and would be ${participles[order]}; do it with ${order === 'reorder' ? `--confirm ${references.length}` : '--yes'}`,
+      : `${matched} entries match (${countsText(states)}) and would be ${participles[order]}; do it with ${order === 'reorder' ? `--confirm ${references.length}` : '--yes'}`,
     ...(matched === 0 ? [] : [affectedText(affects, context.clock.wallMs())]),
     ...(matched > mostInRun
-      ? [`one run takes ${mostInRun} of them: repeat it for the others`]
+      ? [`one run takes ${mostInRun} of them: repeat the command for the others`]
       : []),
     ...(matched === 0
       ? []

@@ -33,7 +33,7 @@ export async function remap(
   const as = newRequestFor(line, map, readSkuFile(map.skuMap).map, context.clock.wallMs());
   const [was, is] = [orderedText(line, line.rules), orderedText(as, as.rules)];
   if (options.confirm !== reference) {
-    const text = `${reference} was: ${was}\n${' '.repeat(reference.length)}  is: ${is}\nnothing was changed; order it with --confirm ${reference}\n`;
+    const text = `${reference} was: ${was}\n${' '.repeat(reference.length)}  is: ${is}\nnothing was changed; order the new request with --confirm ${reference}\n`;
     return writeAnswer(context, options, { id: reference, was, is, new_reference: null }, text);
   }
   const who = { actor: cliActor(), reason: options.reason };
@@ -53,7 +53,7 @@ function mapOf({ reference, source, folder }: MappedLine, { intake }: Config): M
     'NOT_ALLOWED',
     `No SKU map is configured for ${reference} of the source "${source}"`,
     {
-      hint: 'order it again without --remap, or under a new line id with what is right',
+      hint: 'order the line again without --remap, or send it with a new line id and the right product',
     },
   );
 }

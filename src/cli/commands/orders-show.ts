@@ -42,18 +42,18 @@ type RevealedUnits = Readonly<Record<string, readonly Unit[]>>;
 export function addShow(orders: Command, context: CliContext): void {
   const show = orders
     .command('show')
-    .description('show one order: what was asked, every attempt, and what may be done')
+    .description('show one order: the request, every attempt, and the possible actions')
     .addArgument(new Argument('<order>', 'an order id or a reference'))
-    .option('--source <source>', 'the shop, when several have an order of that id')
-    .option(
-      '--timeline',
-      'show everything that happened, in the order of time, instead of the state',
-    )
+    .option('--source <source>', 'the shop, if several shops have an order with this id')
+    .option('--timeline', 'show all events by time, instead of the state')
     .option(
       '--answers',
-      'show the last answers of the API, too: the form of their values (A, 9), and no code',
+      'also show the last answers of the API, with letters and digits masked as A and 9',
     )
-    .option('--reveal', 'show the delivered codes, too; the audit log says who did, and why')
+    .option(
+      '--reveal',
+      'also show the delivered codes; the audit log records who saw them, and why',
+    )
     .option('--reason <text>', 'why the codes are shown (required with --reveal)');
   addAnswerOptions(show).action(async (asked: string, options: ShowOptions) => {
     const { order, timeline, answers } = await withReader(options, (reader) => {
@@ -73,7 +73,7 @@ export function addShow(orders: Command, context: CliContext): void {
         };
       }
       throw new OrderSyncError('NOT_FOUND', `No order or reference "${asked}" is in the outbox`, {
-        hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
+        hint: 'look for the order with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
       });
     });
     const units = options.reveal === true ? await reveal(order, options, context) : null;
@@ -260,7 +260,7 @@ function productText(
   unknownLimit: number,
 ): string | null {
   if (product === null || count < unknownLimit) return null;
-  const until = 'nothing new of it is bought until one of them is known';
+  const until = 'no new order of this product is bought until one of these outcomes is known';
   if (state === 'unknown')
     return `${product} has ${count} unknown outcomes, this one among them: ${until}`;
   return state === 'pending' || state === 'waiting'
@@ -269,7 +269,7 @@ function productText(
 }
 
 function nothingAllowed(entry: EntryDetail): string {
-  if (entry.state === 'sending') return 'nothing: its call is in flight';
+  if (entry.state === 'sending') return 'no action: a call is in flight';
   return entry.replaced ? 'nothing: another reference replaces it' : 'nothing: it is final';
 }
 

@@ -50,9 +50,9 @@ function addList(orders: Command, context: CliContext): void {
     .option('--source <source>', 'of this shop')
     .option(
       '--search <text>',
-      'by what people know of it: an order id, a number, a SKU, an e-mail address, the end of a code',
+      'search by order id, order number, SKU, e-mail address or the end of a code',
     )
-    .option('--attention', 'only those in the attention list, and its rows')
+    .option('--attention', 'only orders in the attention list, with the rows of this list')
     .option('--limit <n>', 'at most this many', wholeNumber(1, 1000), 50)
     .option(
       '--before <id>',
@@ -130,7 +130,7 @@ const shownRows = 20;
 function addAck(orders: Command, context: CliContext): void {
   const command = orders
     .command('ack')
-    .description('end rows of the attention list in which nothing is open any more')
+    .description('end rows of the attention list that need no decision any more')
     .addArgument(
       new Argument(
         '[id...]',
@@ -217,8 +217,8 @@ async function preview(which: Which, options: AckOptions, context: CliContext): 
     need_decision: left,
   };
   const head = [
-    `${count}${count === 0 ? '' : ` (${countsText(counts)})`} would be acknowledged; do it with --yes\n`,
-    left === 0 ? '' : `${left} more need a decision and stay\n`,
+    `${count}${count === 0 ? '' : ` (${countsText(counts)})`} would be acknowledged; to acknowledge them, add --yes\n`,
+    left === 0 ? '' : `${left} other rows need a decision and stay\n`,
     count > rows.length ? `The first ${rows.length} of them:\n` : '',
   ].join('');
   const text = [head, attentionTable(rows, columnsOf(context))].filter(Boolean).join('\n');

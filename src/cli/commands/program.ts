@@ -43,7 +43,7 @@ const descriptions: Readonly<Record<CommandName, string>> = {
   init: 'make the folders, the reference secret and the database of a new installation; keeps existing ones',
   'check-config':
     'check the configuration, also against the folders and the database that are there; report every mistake',
-  submit: 'hand over an order file without the watched folder; prints the references',
+  submit: 'submit an order file without the watched folder, and print the references',
   orders: 'review the orders and decide on them; also while a worker runs',
   audit: 'who decided what, and why',
   queue: 'the outbox as a whole',
@@ -52,7 +52,7 @@ const descriptions: Readonly<Record<CommandName, string>> = {
   reconcile: 'read shops back now, and take in the orders that their webhooks did not deliver',
   skus: 'the SKUs of the shops and the products that they stand for',
   topups: 'the plans with which an eSIM can be topped up, as the API lists them now',
-  doctor: 'check everything that an order needs, while a worker runs or not; buys nothing',
+  doctor: 'check everything that an order needs, with or without a running worker; buys nothing',
   health: 'ask the running worker for its health; for people, containers and scripts',
   alerts: 'the endpoints that get alerts',
   seal: 'the keys that seal delivered codes in the database',

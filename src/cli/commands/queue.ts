@@ -51,7 +51,7 @@ function addStatus(queue: Command, context: CliContext): void {
     .description('show what is open, what is paused, and what needs review')
     .option(
       '--explain [reference]',
-      'show why an entry, or else the queue, is not sent yet, and about when it will be',
+      'show why an entry, or the whole queue, is not sent yet, and when it will be',
     );
   addAnswerOptions(status).action(async (options: ConfigOptions & { explain?: string | true }) => {
     const { explain: asked } = options;

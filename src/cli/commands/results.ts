@@ -24,12 +24,12 @@ export function addResults(program: Command, context: CliContext): void {
     .description('write results again, with the same content; nothing is bought')
     .option(
       '--sink <sink>',
-      'at this sink only, for example folder or callback:shop; default: at every sink',
+      'only for this sink, for example folder or callback:shop; default: for every sink',
     )
     .option('--source <source>', 'of this shop')
     .option('--order <order>', 'of this order')
-    .option('--since <time>', 'that changed last at this time (ISO 8601) or later')
-    .option('--until <time>', 'that changed last before this time (ISO 8601)')
+    .option('--since <time>', 'only results whose last change was at this time (ISO 8601) or later')
+    .option('--until <time>', 'only results whose last change was before this time (ISO 8601)')
     .option('--given-up', 'whose delivery was given up')
     .option('--all', 'of all orders');
   addBulk(rewrite).action(async (options: RewriteOptions) => {
@@ -62,7 +62,7 @@ async function preview(
   context: CliContext,
 ): Promise<void> {
   const count = await withReader(options, (reader) => reader.redeliveryCount(which));
-  const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again; do it with --yes\n`;
+  const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again; to write them, add --yes\n`;
   writeAnswer(context, options, { would_rewrite: count }, text);
 }
 
@@ -90,7 +90,7 @@ async function redeliver(
   }
   if (due === 0) {
     throw new OrderSyncError('NOT_FOUND', 'No such order has a result', {
-      hint: 'look for it with `order-sync orders list --search`',
+      hint: 'look for the order with `order-sync orders list --search`',
     });
   }
   const text = `the worker will write ${due} ${due === 1 ? 'result' : 'results'} again\n`;

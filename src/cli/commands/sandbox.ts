@@ -31,7 +31,10 @@ export function addSandbox(program: Command, context: CliContext): void {
       'the seed of delays, faults and delivered codes',
       wholeNumber(0, 999_999_999),
     )
-    .option('--reset', 'start anew: forget all orders, money and faults of its database');
+    .option(
+      '--reset',
+      'start from the beginning: delete all orders, balances and faults of its database',
+    );
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ServeOptions) => {
     const { config } = await configFrom(options);
     const section = readSandboxSection(config.sandbox, config.dataDir);

@@ -13,7 +13,7 @@ export function addSeal(program: Command, context: CliContext): void {
   const rotate = seal
     .command('rotate')
     .description(
-      'seal with the first key what is in clear or what another key has sealed; may be repeated at any time',
+      'seal every code with the first key that is in clear or that another key has sealed; can be repeated at any time',
     )
     .option('--dry-run', 'only show which keys sealed the codes in the database');
   addAnswerOptions(rotate).action(async (options: ConfigOptions & { dryRun?: boolean }) => {
@@ -32,7 +32,7 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
   const [first] = config.seal.keys;
   if (first === undefined) {
     throw new OrderSyncError('NOT_ALLOWED', 'There is no sealing key', {
-      hint: 'make one with `openssl rand -base64 32`, put it into seal.keys, and restart the worker',
+      hint: 'make a key with `openssl rand -base64 32`, put it into seal.keys, and restart the worker',
     });
   }
   const unreadable: string[] = [];
@@ -51,7 +51,7 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
   if (unreadable.length > 0) context.setExitCode(exitCodes.problemsFound);
   const report = await reportOf(config, options);
   const damaged = unreadable.map(
-    (id) => `the codes of ${id} cannot be opened: they were damaged or moved`,
+    (id) => `the codes of ${id} cannot be decrypted: they were damaged or moved`,
   );
   writeAnswer(
     context,
@@ -107,7 +107,9 @@ function meaningOf(
   entries: number,
   first: string | null,
 ): string {
-  if (!isConfigured) return 'missing in seal.keys: the worker does not start without it';
+  if (!isConfigured) return 'missing in seal.keys: the worker does not start without this key';
   if (id === first) return 'seals';
-  return entries === 0 ? 'not used any more: it may leave seal.keys' : 'opens, until it is rotated';
+  return entries === 0
+    ? 'not used any more: you can remove this key from seal.keys'
+    : 'opens, until it is rotated';
 }

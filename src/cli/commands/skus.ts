@@ -44,7 +44,7 @@ export function addSkus(program: Command, context: CliContext): void {
   const check = skus
     .command('check')
     .description('compare the SKU maps with the catalogue and with the orders so far; buys nothing')
-    .option('--offline', 'only with the orders so far: no call to the API');
+    .option('--offline', 'compare only with the orders so far, without a call to the API');
   addAnswerOptions(check).action(async (options: ConfigOptions & { offline?: boolean }) => {
     const { config } = await configFrom(options);
     const shops = shopsOf(config);
@@ -53,7 +53,7 @@ export function addSkus(program: Command, context: CliContext): void {
       sayWhatTakesLong(
         context,
         options,
-        'the worker reads the catalogue, on the budget of its calls',
+        'waiting: the worker reads the catalogue within its call budget',
       );
     const catalogue = isRead ? await readCatalogue(config, shops, context) : notRead;
     const findings = shops.map((shop) => findingsOf(shop, catalogue));

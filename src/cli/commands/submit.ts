@@ -51,7 +51,7 @@ export function addSubmit(program: Command, context: CliContext): void {
     );
   submit.option(
     '--check',
-    'say of each row what would be bought, and order nothing; for an unknown file, how it may be read',
+    'show what each row would buy, and order nothing; for an unknown file, propose settings',
   );
   submit.option(
     '--folder <name>',
@@ -113,7 +113,7 @@ async function readAll(file: string, format: OrderFormat, folder: FolderSettings
     const may =
       proposed.length === 0
         ? []
-        : ['These lines in its folder of the configuration may fit:', ...proposed];
+        : ['Perhaps these lines fit, in the settings of its folder:', ...proposed];
     const names = error.columns.slice(0, 100).map((name) => JSON.stringify(name.slice(0, 64)));
     const has = names.length === 0 ? [] : [`The file has the columns ${names.join(', ')}.`];
     const message = [error.message, ...mistakes, ...has, ...may].join('\n');
@@ -162,7 +162,7 @@ function checkFile(
 ): void {
   const rows = items.map((item) => {
     if (item.kind === 'skipped')
-      return { ...item, line_id: null, outcome: 'passed over: not paid, or other goods' };
+      return { ...item, line_id: null, outcome: 'ignored: not paid, or other goods' };
     if (item.kind === 'line') {
       const { lineNumber, orderId, lineId, rules = {} } = item.line;
       return {
@@ -237,7 +237,7 @@ function asText(lines: readonly Submitted[]): string {
     const what = differences
       .map((it) => `${it.field}: ${String(it.was)} then, ${String(it.is)} now`)
       .join('; ');
-    return `${place} was ordered before with other content (${what}); nothing is bought for this one`;
+    return `${place} was ordered before with other content (${what}); nothing is bought for the new content`;
   });
   const table = renderTable(['SOURCE', 'ORDER', 'LINE', 'STATUS', 'REFERENCE'], rows);
   return table + plainLines(refused);

@@ -37,9 +37,7 @@ const mostBytes = 1_048_576;
 function addWireTest(parent: Command, context: CliContext): void {
   const command = parent
     .command('test')
-    .description(
-      'read an answer of the API with the mapping, without a call: what each value is read as',
-    )
+    .description('show how the mapping reads an answer of the API, without a call')
     .argument('[file]', 'the answer as JSON; - for standard input (required, or --last)')
     .addOption(
       new Option('--last <kind>', 'the last answer that the worker kept, masked').choices(
@@ -49,7 +47,7 @@ function addWireTest(parent: Command, context: CliContext): void {
     .addOption(
       new Option(
         '--for <kind>',
-        'what the file is the answer to (default: submit, or error)',
+        'the kind of call that the answer belongs to (default: submit, or error)',
       ).choices(sampleKinds),
     );
   addAnswerOptions(command).action(async (file: string | undefined) => {

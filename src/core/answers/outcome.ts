@@ -41,7 +41,7 @@ export const outcomeRows = [
   'headers_timeout', // 36
   'cut_answer', // the body ended early, or was not HTTP
   'deadline', // our own total deadline; the connection was destroyed first
-  'shutdown', // the worker stopped while the call was open
+  'shutdown', // the worker stopped while the call was in flight
   'crashed', // found open at start
 ] as const;
 export type OutcomeRow = (typeof outcomeRows)[number];

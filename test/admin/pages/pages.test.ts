@@ -219,7 +219,7 @@ describe('the pages', () => {
   it('say of an order that waits that it is sent by itself', async () => {
     const { ask } = await startPages({ ...local, fill: (place) => acceptOrders(place, ['2001']) });
     const { text } = await ask('/orders/shop1/2001');
-    expect(text).toContain('Nothing of it is bought yet. The worker sends it by itself');
+    expect(text).toContain('Nothing of it is bought yet. The worker sends the line by itself');
     expect(text).toContain('ordered at the supplier, due');
     expect(text).toContain('There is no result yet.');
     expect(text).not.toContain('It needs an operator');

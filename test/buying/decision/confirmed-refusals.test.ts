@@ -67,7 +67,7 @@ describe('a rejection of an order that was sent for the first time', () => {
       outcomeUnknown: false,
       replacements: [],
       reviewReason:
-        'rejected (the message of order_refused), and no lookup has found an order yet: if something in between repeated the call, it may have been bought',
+        'rejected (the message of order_refused), and no lookup has found an order yet: if a proxy repeated the call, the order was perhaps bought',
       error: { code: 'order_refused', buffered: false },
     };
 

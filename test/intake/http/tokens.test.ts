@@ -96,7 +96,7 @@ describe('the configuration of a token', () => {
     const scopes = ['post', 'read', 'cancel'];
     expect(config.intake.webhook?.tokens).toEqual([{ ...till, scopes }]);
     expect(warnings).toEqual([
-      'intake.webhook.tokens.0.sources is not set: this token may only touch orders of the source "till"',
+      'intake.webhook.tokens.0.sources is not set: this token has permission only for orders of the source "till"',
     ]);
     expect(load(file(', sources: [a, b], scopes: [post]')).warnings).toEqual([]);
     const named = load(file(', scopes: [post, cancel_esim]')).config.intake.webhook?.tokens;

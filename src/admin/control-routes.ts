@@ -65,7 +65,7 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     if (version !== programVersion) {
       const message = `The worker is of version ${programVersion}, and the command of version ${version}`;
       const hint =
-        'nothing was changed: use the same version as the worker, or restart the worker with your version';
+        "nothing was changed: use the worker's version, or restart the worker with yours";
       return context.json({ error: { code: 'NOT_ALLOWED', message, hint } }, 409);
     }
     if (options.draining()) {

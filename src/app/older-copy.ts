@@ -33,7 +33,7 @@ export async function beginAfterLoss(
   // Paused first: a crash between the two steps has the loss noticed again.
   const { pauses } = store;
   const probeAtMs = clock.steadyMs() + waitMs;
-  const message = `calls that this outbox does not know are perhaps still in flight: the worker makes no call for ${Math.ceil(waitMs / 1000)} s`;
+  const message = `calls of the lost outbox may still be in flight: no call is made for ${Math.ceil(waitMs / 1000)} s`;
   await pauses.open({
     scope: 'account',
     reason: olderCopyPause,

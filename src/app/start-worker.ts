@@ -171,7 +171,7 @@ async function startOutbox(
     if (reason !== null && reason !== blockedBy)
       logger.error(
         { reason },
-        'the outbox cannot be written: the worker waits until it can be written again',
+        'the outbox cannot be written: the worker waits',
       );
     if (reason === null && blockedBy !== null) logger.warn('the outbox can be written again');
     blockedBy = reason;

@@ -123,7 +123,7 @@ export class Upkeep {
       if (this.#loop.signal.aborted) return;
       logger.error(
         { task, err: error },
-        'the backup or check of the database failed: the worker tries again at the next scheduled time',
+        'the backup or check of the database failed: next try as scheduled',
       );
       await this.#record(task, 'failed', codeOf(error) ?? 'failed');
     }

@@ -377,7 +377,7 @@ const notFoundRows: readonly OutcomeRow[] = ['not_found', 'not_found_unexpected'
  * `not_found` would end every order of an installation whose base address or path is wrong.
  */
 function atUnprovenPath(outcome: Outcome): Outcome {
-  const message = `${outcome.message} (the API has not accepted a call of this kind yet: are the path of the call and wholesale.base_url right?)`;
+  const message = `${outcome.message} (no call of this kind was accepted yet: are its path and wholesale.base_url right?)`;
   return { ...outcome, row: 'not_found_unexpected', message };
 }
 

@@ -56,7 +56,7 @@ function unknownKey(key: string, node: SchemaNode | undefined): string {
   const nearest = nearestName(key, known);
   const expected =
     nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean "${nearest}"?`;
-  return `is not a key of this version; ${expected}`;
+  return `is no key of this version; ${expected}`;
 }
 
 function missingKey(node: SchemaNode | undefined): string {

@@ -69,7 +69,7 @@ export const configSchema = keysOf({
       'The secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
     ),
     progress_folder: usualPath(
-      'The folder of the progress file, by which the worker notices that a database is an older copy. Never back this folder up. Default: the folder of `secret_file`.',
+      'The folder of the progress file, which shows that a database is an older copy. Never back up this folder. Default: the folder of `secret_file`.',
     ),
   }),
   disk,
@@ -77,7 +77,7 @@ export const configSchema = keysOf({
     folders: foldersSection,
     webhook: keysOf({ ...webhookKeys, ...shopLists })
       .optional()
-      .describe('Receives orders over HTTP. Unset: no orders over HTTP. See docs/http-api.md.'),
+      .describe('Receives orders over HTTP. See docs/http-api.md.'),
   }),
   wholesale: wholesaleSection,
   submit: submitSection,

@@ -124,7 +124,7 @@ export class SectionCheck {
         );
         continue;
       }
-      const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: two tokens with one name count as the old and the new token of one caller`;
+      const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: two tokens with one name are a caller's old and new one`;
       this.report([...entry, 'name'], `${problem}, got "${name}"`);
     }
   }

@@ -15,7 +15,7 @@ export const seal = section(
   {
     keys: listOf(
       16,
-      'The first key encrypts; every key decrypts. Keep a copy of each key: without it, its codes are lost. Empty: codes are not encrypted.',
+      'The first key encrypts, all decrypt. Keep a copy of each: without it, its codes are lost. Empty: no encryption.',
       {
         id: keyName.describe('The name of this key. A new key needs a new id.'),
         ...secretValue('Base64 of 32 bytes.'),

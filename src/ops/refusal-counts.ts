@@ -39,7 +39,7 @@ export class RefusalCounts {
     if (before === 0)
       this.#logger.warn(
         { reason, ...details },
-        'refused a caller: further refusals are counted for a minute, then logged as one line',
+        'refused a caller: more refusals are counted for a minute',
       );
     this.#minute ??= this.#sumUp();
   }

@@ -60,7 +60,7 @@ export type CallbackSettings = Omit<z.output<typeof callbacks>[number], 'allowHt
 export const alertsSection = listOf(10, 'Endpoints for alerts. See docs/alerts.md.', {
   name: keyName.describe('The name in logs and health: `alert:<name>`.'),
   url: secretText('required').describe(
-    'The URL to which alerts are sent. It is a secret, because whoever has it can post to Slack. `email`: `smtps://user:password@host`.',
+    'The URL to which alerts are sent. A secret, because its holder can post to Slack. `email`: `smtps://user:password@host`.',
   ),
   format: z
     .enum(['json', 'slack', 'email'])

@@ -168,9 +168,9 @@ export function adoptKeys(
 function refuseMove({ from, to }: Move): never {
   throw new OrderSyncError(
     'CONFIG_INVALID',
-    `The value of the wholesale key "${to}" is already known under the name "${from}", under which its budget is counted`,
+    `The value of the wholesale key "${to}" is known as "${from}", under which its budget is counted`,
     {
-      hint: 'use the old name as long as the value of the key is the same; or wait until the calls under the old name have left the budget; or restart the worker',
+      hint: 'keep the old name as long as the value stays; or restart the worker',
     },
   );
 }

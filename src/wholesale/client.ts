@@ -450,7 +450,7 @@ export class WholesaleClient {
     const { kept } = outcome;
     if (whyCached !== null && end.http !== null && (end.http < 300 || end.http === 404)) {
       const message = withoutSecret(
-        `a cache answered instead of the API, which proves nothing (${messageText(whyCached, 100)})`,
+        `a cache answered, not the API (${messageText(whyCached, 100)})`,
         call.keyValue,
       );
       return {

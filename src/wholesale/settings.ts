@@ -36,7 +36,7 @@ export const wholesaleSection = keysOf({
     .describe('One to five API keys of one account. Each key has its own budget.')
     .meta(live),
   ca_file: certificatesFile(
-    'A file of certificate authorities (PEM), used instead of those of the system. It is read at the start.',
+    'Certificate authorities (PEM), instead of those of the system, read at the start.',
   ),
   limits: section('The budget that the server allows.', {
     requests: count(1, 100_000).default(60).describe('Calls in a minute, for each key.'),

@@ -222,7 +222,7 @@ describe('why an entry is not sent', () => {
         for (let call = 0; call < 2; call += 1) await settleNext({});
       },
       reason:
-        'the outcome of 2 other entries of variant:steam-10 is unknown; no new order of this product is bought until one of these outcomes is known',
+        'the outcome of 2 other entries of variant:steam-10 is unknown; nothing new of this product is bought until one outcome is known',
       startsAt: null,
     },
     {
@@ -372,7 +372,7 @@ describe('why an entry is not sent', () => {
     await orders(1);
     const looked = await settleNext({ dueAtMs: nowMs });
     const lookup =
-      'the next call for this entry is a lookup, which asks the API whether the order was bought';
+      'the next call is a lookup, which asks the API whether the order was bought';
     expect(explainedEntry(looked)).toMatchObject({
       reasons: [lookup],
       calls_ahead: null,

@@ -32,7 +32,7 @@ it('says in a sentence why each check does not pass, and nothing about those tha
     '2 more scopes are paused: `order-sync queue status` has them.',
     'The attention list has 3 rejected, 9 invalid_line and more: see `order-sync orders list --attention`.',
     `The sink callback:shop takes no results since ${since} (http_503); 7 wait.`,
-    'The clock of this machine is 125 s behind that of the API: let NTP set the clock of this machine.',
+    'The clock of this machine is 125 s behind that of the API: use NTP on this machine.',
     'Codes are stored in clear. Make a key.',
     'Callers were refused in the last minute: 4 connections.',
     'The check something_new is `warn`: the log says why.',

@@ -438,7 +438,7 @@ describe('order-sync orders show, of an entry that waits', () => {
     }
     await store.close();
     const shown = async (orderId: string) => (await outbox.run('orders', 'show', orderId)).stdout;
-    const until = 'no new order of this product is bought until one of these outcomes is known';
+    const until = 'nothing new of this product is bought until one outcome is known';
     expect(await shown('2001')).toContain(
       `  product     variant:steam-10 has 2 unknown outcomes, this one among them: ${until}\n`,
     );

@@ -23,11 +23,11 @@ test('a flood of refusals is a line a reason and one a minute, and only some of 
   expect(lines).toMatchObject([
     {
       reason: 'pipelined',
-      msg: 'refused a caller: further refusals are counted for a minute, then logged as one line',
+      msg: 'refused a caller: more refusals are counted for a minute',
     },
     {
       reason: 'connections',
-      msg: 'refused a caller: further refusals are counted for a minute, then logged as one line',
+      msg: 'refused a caller: more refusals are counted for a minute',
     },
     {
       refused: { pipelined: 1000, connections: 1 },

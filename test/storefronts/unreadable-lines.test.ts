@@ -27,7 +27,7 @@ describe('a line that cannot be read', () => {
       { result: 'paid', accepted: 1, flagged: 1 },
     ]);
     const rule =
-      'must be a positive whole number, but is "-1"; nothing was bought for it: correct the line in the shop, and the worker takes it in by itself';
+      'must be a positive whole number, but is "-1"; nothing was bought for it: correct the line in the shop, and the worker takes it in';
     expect(attentionOf(shops)).toMatchObject([
       {
         kind: 'storefront',
@@ -101,7 +101,7 @@ describe('a line that cannot be read', () => {
       {
         lineId: '316',
         message: expect.stringContaining(
-          'changes that the shop made to this line after it was ordered are not applied',
+          'changes in the shop after the purchase are not applied',
         ),
       },
     ]);

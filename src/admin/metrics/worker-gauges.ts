@@ -105,7 +105,7 @@ const families: readonly Family[] = [
     metrics: {
       spent_today: ['What the API charged since 00:00 UTC.', 'currency'],
       refunded_today: [
-        'What the API refunded since 00:00 UTC, as far as its answers show refunds.',
+        'Refunds since 00:00 UTC, as far as answers show them.',
         'currency',
       ],
       balance_left: ['What is left of a known balance.', 'currency'],

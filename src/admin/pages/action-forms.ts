@@ -231,7 +231,7 @@ const resumeAction = (scope: string): OfferedAction => {
   return {
     title: isSink ? 'Try now' : 'Resume',
     what: isSink
-      ? `The next result is delivered to ${scope.slice(5)} at once. If the sink accepts it, the other results follow.`
+      ? `The next result is delivered to ${scope.slice(5)} at once. If it is accepted, the others follow.`
       : `Orders that wait for ${scope} are bought again.`,
     fields: { action: 'resume', scope },
   };

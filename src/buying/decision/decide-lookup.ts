@@ -67,7 +67,7 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
   }
   const settled = settleByAnswer(input, answer);
   if (facts.isEnding) {
-    const reason = `the line was cancelled, and then a lookup found that it was bought: ${facts.buffered?.message}`;
+    const reason = `the line was cancelled, but a lookup found it bought: ${facts.buffered?.message}`;
     return { ...settled, state: 'needs_review', reviewReason: reason };
   }
   return settled.state === 'placed' && facts.state === 'placed'
@@ -288,7 +288,7 @@ function sendAgain(input: DecisionInput): Settlement {
 }
 
 const unprovenAtSender =
-  'the key that sent the line belongs to another account and does not find the order, but no lookup has ever found an order: it was perhaps bought there';
+  'the key that sent the line belongs to another account and does not find it, but no lookup has ever found an order: perhaps it was bought there';
 
 /** It is not sent again, and the in-flight window is over. If lookups work, nothing was bought. */
 function neverArrived(input: DecisionInput): Settlement {

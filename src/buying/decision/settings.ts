@@ -13,7 +13,7 @@ export const submitSection = section('How orders are sent.', {
   in_flight_window_ms: durationMs(0, 86_400_000)
     .default(120_000)
     .describe(
-      'How long after a call without a clear answer a rejection, or a lookup that finds nothing, proves nothing.',
+      'How long after an ambiguous call a rejection or a missing order proves nothing.',
     ),
   reference_expiry_ms: durationMs(1, 2_592_000_000)
     .default(86_400_000)

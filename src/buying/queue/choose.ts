@@ -161,7 +161,7 @@ export interface ResendRules {
 }
 
 const senderGone =
-  'the key that sent the line is gone or buys nothing any more, and it is not known whether the present key belongs to the same account: with another account, the line could be bought twice';
+  'the key that sent the line is gone or buys nothing any more, and the present key may belong to another account, which could buy the line a second time';
 
 /** @param latestMs the latest time that it may be now */
 export function judgeUnknown(facts: UnknownFacts, rules: ResendRules, latestMs: number): Step {

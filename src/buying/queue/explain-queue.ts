@@ -217,7 +217,7 @@ function explainEntry(moment: Moment, entry: QueuedEntry): EntryExplanation {
   const reasons = [
     ...(isLookup
       ? [
-          'the next call for this entry is a lookup, which asks the API whether the order was bought',
+          'the next call is a lookup, which asks the API whether the order was bought',
         ]
       : []),
     ...stopping,
@@ -301,7 +301,7 @@ function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
   // The cap waits for entries with an unknown outcome, so it does not stop them; they hold their
   // eSIM themselves.
   if (state === 'unknown') return [...whyNothingIsCalled(moment), ...pauses];
-  const failing = `the outcome of ${unknownOfProduct} other entries of ${readLane(lane).product} is unknown; no new order of this product is bought until one of these outcomes is known`;
+  const failing = `the outcome of ${unknownOfProduct} other entries of ${readLane(lane).product} is unknown; nothing new of this product is bought until one outcome is known`;
   const present = moment.worker?.present;
   const isUnclear =
     notAfterMs !== null &&

@@ -15,7 +15,7 @@ const balanceAlert = z
   .string()
   .regex(
     /^(\d{1,9}(\.\d{1,6})? [A-Z]{3}|\d{1,4} h)$/,
-    'must be an amount such as "100.00 USD", or a time such as "24 h"',
+    'must be as "100.00 USD" (amount) or "24 h" (time)',
   );
 
 const limits = listOf(
@@ -29,7 +29,7 @@ const limits = listOf(
       .enum(['order', 'hour', 'day'])
       .describe('`hour`: in any 60 minutes; `day`: in any 24 hours; `order`: with one reference.'),
     source: orNull(sourceSchema).describe(
-      'Only orders of this source count. Unset: orders of all sources.',
+      'Only orders of this source count. Unset: all orders.',
     ),
     customer: orNull(z.enum(['email', 'phone'])).describe(
       'The limit is per customer (e-mail address or phone), over all shops. Unset: for all customers together.',
@@ -38,7 +38,7 @@ const limits = listOf(
       .default(80)
       .describe('The percentage at which a limit by `hour` or `day` needs attention.'),
     product: orNull(z.string().min(1).max(128)).describe(
-      'Only orders of this variant or plan count. Unset: orders of all.',
+      'Only orders of this variant or plan count. Unset: all orders.',
     ),
   },
 );
@@ -57,7 +57,7 @@ export const spendSection = section(
       .max(20)
       .default(['24 h'])
       .describe(
-        'A known balance needs attention when less is left: "100.00 USD", or enough for less than "24 h".',
+        'A known balance needs attention when less is left: "100.00 USD", or money for "24 h".',
       ),
   },
 ).meta(live);

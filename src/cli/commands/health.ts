@@ -94,7 +94,7 @@ export async function askHealth(
     const answer = await fetch(`http://${address}${path}`, { signal, redirect: 'error' });
     return { healthy: answer.ok, body: bodySchema.parse(await answer.json()) };
   } catch (cause) {
-    const hint = 'is the worker running, with this config? start the worker with `order-sync run`';
+    const hint = 'is the worker running, with this config? `order-sync run` starts it';
     throw new OrderSyncError('UNREACHABLE', `No worker answers at http://${address}${path}`, {
       hint,
       cause,

@@ -90,7 +90,7 @@ function writeExample(file: string, context: CliContext): void {
   writeFileSync(file, text, { flag: 'wx' });
   report(context, true, file);
   context.stdout.write(
-    'Change the values that this file marks with "yours", then run `order-sync check-config`\n',
+    'Change the values marked "yours" in this file, then run `order-sync check-config`\n',
   );
 }
 

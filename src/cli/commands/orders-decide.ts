@@ -232,7 +232,7 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
   return command
     .option(
       '--confirm <text>',
-      'the old reference, or how many entries a filter matches: a confirmation, because the new references can buy again',
+      'the old reference again, or how many a filter matches, because the new references can buy again',
     )
     .option(
       '--remap',

@@ -260,7 +260,7 @@ function productText(
   unknownLimit: number,
 ): string | null {
   if (product === null || count < unknownLimit) return null;
-  const until = 'no new order of this product is bought until one of these outcomes is known';
+  const until = 'nothing new of this product is bought until one outcome is known';
   if (state === 'unknown')
     return `${product} has ${count} unknown outcomes, this one among them: ${until}`;
   return state === 'pending' || state === 'waiting'

@@ -28,8 +28,8 @@ export function addResults(program: Command, context: CliContext): void {
     )
     .option('--source <source>', 'of this shop')
     .option('--order <order>', 'of this order')
-    .option('--since <time>', 'only results whose last change was at this time (ISO 8601) or later')
-    .option('--until <time>', 'only results whose last change was before this time (ISO 8601)')
+    .option('--since <time>', 'only results last changed at this time (ISO 8601) or later')
+    .option('--until <time>', 'only results last changed before this time (ISO 8601)')
     .option('--given-up', 'whose delivery was given up')
     .option('--all', 'of all orders');
   addBulk(rewrite).action(async (options: RewriteOptions) => {

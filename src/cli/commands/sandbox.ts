@@ -33,7 +33,7 @@ export function addSandbox(program: Command, context: CliContext): void {
     )
     .option(
       '--reset',
-      'start from the beginning: delete all orders, balances and faults of its database',
+      'start empty: delete all orders, balances and faults',
     );
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ServeOptions) => {
     const { config } = await configFrom(options);

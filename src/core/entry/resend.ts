@@ -25,11 +25,11 @@ export const isOverdue = (facts: { readonly notAfterMs: number | null }, nowMs: 
   facts.notAfterMs !== null && nowMs >= facts.notAfterMs;
 
 const overdueReason =
-  'the deadline of the line passed while its outcome was unknown, and the order cannot be looked up: sending the same reference again could buy the line too late';
+  'the deadline passed while the outcome was unknown, and the order cannot be looked up: to send it again could buy it late';
 const elsewhereReason =
   'the outbox was lost, and the line was perhaps charged to another balance or bought in parts; the order cannot be looked up';
 const endingReason =
-  'the line was cancelled after a call for it was sent, and the order cannot be looked up: was the line bought?';
+  'the line was cancelled after a call was sent, and cannot be looked up: was it bought?';
 const expiredReason =
   'the API has perhaps forgotten the reference of the line, so the line is not sent again; the order cannot be looked up';
 

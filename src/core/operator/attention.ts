@@ -44,7 +44,7 @@ const line = holding('this line');
 const itsScope = holding(null);
 const notBought = holding(
   'this line: its customer gets nothing',
-)`correct the cause and order the line again with ${'reorder'} (after a correction of the SKU map ${'remap'}), or refund the line in the shop, then end this row with ${'ack'}`;
+)`correct the cause and order the line again with ${'reorder'} (with a corrected SKU map ${'remap'}), or refund it in the shop, then end this row with ${'ack'}`;
 
 /**
  * Why a row stands in the attention list (the column `reason` of the view `outbox_attention`), and
@@ -56,7 +56,7 @@ export const attentionReasons = {
   held: line`release the line with ${'release'}, or end it with ${'cancel'}`,
   held_by_shop: line`the line is released when the shop shows its order as paid again; ${'release'} buys the line now`,
   over_limit: line`the worker buys the line when the limit, or the line's \`max_cost\`, allows it; ${'release'} buys it now, ${'cancel'} ends it`,
-  held_as_same_line: line`if this line and the earlier one are two purchases, buy this line with ${'release'}; if both are one purchase, end this line with ${'cancel'}`,
+  held_as_same_line: line`if both lines are one purchase, end this line with ${'cancel'}; if not, buy it with ${'release'}`,
   outcome_unknown: holding(
     'this line; with two such lines, every line of their product',
   )`the worker looks the order up; ${'retry'} looks it up at once, ${'show'} lists the attempts`,
@@ -64,19 +64,19 @@ export const attentionReasons = {
     'orders that came in after the copy was made: the outbox does not have them',
   )`have the shops send the missing orders again (docs/operating.md, Restore); the row ends by itself`,
   key_used_elsewhere: holding(
-    'orders: another program uses up their budget, and if it runs on a copy of this outbox, it buys them as well',
+    'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
   )`stop the other worker or program that uses this key, or give this worker keys of its own; if there is no other program, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
   lookup_unproven: holding(
     'lines with an unknown outcome and rejected lines: they need review',
   )`correct the path in \`wholesale.wire.lookup\`, then \`reload\`; the row ends when a lookup finds the order`,
   balance_low: holding(
-    'nothing yet; at 0, orders that are charged to this balance wait',
+    'nothing yet; at 0, its orders wait',
   )`top up at the supplier, then enter the new balance with ${'balance'}`,
   limit_near: holding(
     'nothing yet; orders over the limit are held',
   )`check whether the shop really sold so much; if so, raise the limit under \`spend.limits\``,
   paused_by_person: itsScope`resume it with ${'resume'}`,
-  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`check-config --reload\`; if the mapping is right already, ${'resume'}`,
+  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`check-config --reload\`; if the mapping is right, ${'resume'}`,
   api_unreachable: itsScope`if the supplier is down, wait: the worker tries again; if not, repair the connection`,
   wrong_address: itsScope`correct \`wholesale.base_url\` or \`wholesale.ca_file\`, then restart the worker`,
   key_denied: itsScope`replace the key and \`check-config --reload\`, or ask the supplier; then ${'resume'}`,
@@ -84,7 +84,7 @@ export const attentionReasons = {
   price_rose: itsScope`compare the new price with what the shop sells the product for; ${'resume'} accepts it, ${'cancel'} ends orders that are too expensive now`,
   balance_too_low: itsScope`top up at the supplier, then ${'resume'}`,
   key_of_other_account: itsScope`configure a key of the account that bought the orders; if you want to buy from the new account from now on, ${'resume'}`,
-  product_refused: itsScope`ask the supplier why: meanwhile the worker tries one order at a time. When the product can be bought, ${'resume'}, and order the rejected lines again with ${'reorder'}. If the SKU map was wrong, end the waiting lines with ${'cancel'}, and order all of them again with ${'remap'}`,
+  product_refused: itsScope`ask the supplier why: the worker tries one order at a time. When the product can be bought, ${'resume'}, and order rejected lines again with ${'reorder'}. If the SKU map was wrong, end waiting lines with ${'cancel'}, and order all again with ${'remap'}`,
   paused: itsScope`read the answers of the API with ${'show'}, ask the supplier or correct \`wholesale.wire\`, then ${'resume'}`,
   sink_paused: holding(
     'results for this sink',
@@ -103,26 +103,26 @@ export const attentionReasons = {
   )`repair the receiver, then send the result again with ${'rewrite'}, or end this row with ${'ack'}`,
   gone_in_shop: holding(
     'nothing: the shop has deleted the order',
-  )`if the order is paid, give the units to the customer by hand, then end this row with ${'ack'}`,
+  )`if it is paid, give its units by hand, then end this row with ${'ack'}`,
   nobody_mailed: holding(
     'this order: its customer got no mail',
-  )`give the customer the codes in the order's note by hand, complete the order in the shop, then end this row with ${'ack'}`,
+  )`give the customer the codes by hand, complete the order in the shop, then end this row with ${'ack'}`,
   rejected: notBought,
   expired: notBought,
   units_missing: holding(
     'this line: its customer waits for the units',
-  )`enter the units with ${'enter_units'}, or give them to the customer by hand, then end this row with ${'ack'}`,
+  )`enter the units with ${'enter_units'}, or give them by hand, then end this row with ${'ack'}`,
   shown_twice: holding(
     'nothing: the code was delivered, perhaps to the wrong customer',
-  )`ask the supplier to which order the code belongs, give the other order a new code, then end this row with ${'ack'}`,
+  )`ask the supplier which order owns the code, replace it in the other, then end this row with ${'ack'}`,
   uncounted_cost: holding(
-    'nothing; but the spent amount does not include this order',
+    'nothing; the amount spent lacks this order',
   )`see how the answer is read with ${'test'}, correct \`wholesale.wire.answer\`, then end this row with ${'ack'}`,
   line_refused: line`correct the line and send it again, or end this row with ${'ack'}`,
   other_content: holding(
     'nothing: the first content counts',
-  )`compare the new content with the order in ${'show'}, then end this row with ${'ack'}`,
-  sku_unknown: line`correct the SKU map or the SKU in the shop, and the worker buys the line; or end this row with ${'ack'}`,
+  )`compare the two contents in ${'show'}, then end this row with ${'ack'}`,
+  sku_unknown: line`correct the SKU map or the SKU in the shop to buy the line; or end this row with ${'ack'}`,
   changed_in_shop: line`look at the order in the shop and decide what the customer gets (${'give'} gives a part of the pieces), then end this row with ${'ack'}`,
   webhook_off: holding(
     "nothing: read-back brings the shop's orders, minutes later",
@@ -135,13 +135,13 @@ export const attentionReasons = {
   )`remove the webhook from the copy of the shop; or, if the address is right, add it to \`sites\`, \`check-config --reload\`, and read the orders with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   delivery_unusable: holding(
     'the orders in such webhooks',
-  )`do what the message says, check the shop for paid orders that the worker does not have, then end this row with ${'ack'}`,
+  )`do what the message says, look in the shop for paid orders that the worker lacks, then end this row with ${'ack'}`,
   skus_lost: holding(
     'the orders with these SKUs',
-  )`put these SKUs back into the SKU map, and the worker buys the flagged orders; or end this row with ${'ack'}`,
+  )`put these SKUs back into the SKU map to buy the flagged orders; or end this row with ${'ack'}`,
   signature_refused: holding(
     "nothing: read-back brings the shop's orders, minutes later",
-  )`copy the secret of the shop's webhooks into the file that \`secrets\` names, then \`check-config --reload\`; the row ends with the next signed webhook`,
+  )`copy the secret of the shop's webhooks into the file of \`secrets\`, then \`check-config --reload\`; the row ends with the next signed webhook`,
   other_worker: holding(
     'every purchase for this shop',
   )`stop the other worker, then end this row with ${'ack'}: after that the held orders are bought`,
@@ -208,7 +208,7 @@ interface Happened {
 export function attentionMessage({ reason, message, scope, evidence }: Happened): string | null {
   switch (reason) {
     case 'product_refused':
-      return `the supplier refuses this product, so other lines of this product wait instead of being rejected. ${message ?? ''}`;
+      return `the supplier refuses this product, so its other lines wait instead of being rejected. ${message ?? ''}`;
     case 'key_used_elsewhere':
       return `the API answers 429 to ${scope ?? ''} although this worker keeps within the limits; the last 429 came at ${evidence.last_at ?? ''}`;
     case 'lookup_unproven':

@@ -12,9 +12,9 @@ const meanings: Readonly<Record<string, string>> = {
   webhook:
     'The intake over HTTP refuses callers, has a long queue, or has an unusable SKU map: the log says which.',
   clock:
-    'The clock of this machine differs from that of the API: let NTP set the clock of this machine.',
+    'The clock of this machine differs from that of the API: use NTP on this machine.',
   config:
-    'The changed configuration has mistakes, so the configuration before the change is in use: run `order-sync check-config`.',
+    'The changed configuration has mistakes, so the previous one is in use: run `order-sync check-config`.',
   read_back:
     "A shop cannot be read back: check the address and the keys of the shop's API; the log has its answer.",
 };
@@ -31,7 +31,7 @@ export function checkReason(
   const { reason, next, ahead_ms: aheadMs } = details;
   if (typeof aheadMs === 'number') {
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
-    return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the API: let NTP set the clock of this machine.`;
+    return `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the API: use NTP on this machine.`;
   }
   if (typeof reason !== 'string')
     return (

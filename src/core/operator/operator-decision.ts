@@ -266,7 +266,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   const areNone = areShown && order.units?.length === 0;
   if (areNone && order.note === null) {
     return refuse(
-      `the answers of the API showed all the units of ${facts.reference}`,
+      `answers showed all the units of ${facts.reference}`,
       'to deliver these units, leave out --no-units; to deliver other units, enter them with --units; if the supplier delivered nothing, add --note: this erases the units that the API showed',
     );
   }
@@ -295,7 +295,7 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
   }
   if (orderNumber !== null && order.orderNumber !== orderNumber) {
     return refuse(
-      `the supplier has this entry as order ${orderNumber}`,
+      `the supplier has it as order ${orderNumber}`,
       `if nothing was charged for that order, repeat its number with --order-number ${orderNumber}`,
     );
   }
@@ -303,7 +303,7 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
     const seconds = Math.ceil(facts.inFlightWindowLeftMs / 1000);
     return refuse(
       `the last call for ${reference} may still be processed by the API`,
-      `an order that the supplier does not list yet can still appear: look again in ${seconds} s`,
+      `an order that is not listed yet can still appear: look again in ${seconds} s`,
     );
   }
   const note = order.note === null ? '' : `: ${order.note}`;

@@ -89,7 +89,7 @@ export interface Awaited {
 
 /** Why such an entry is not sent, for people; empty when it waits for nothing. */
 export function waitTexts({ awaitsRecheck, waitsForKey }: Awaited): readonly string[] {
-  const own = `the entry was sent with the key ${waitsForKey}, so only that key sends it again, until another key is known to belong to the same account`;
+  const own = `it was sent with the key ${waitsForKey}, so only that key sends it again, until another key is known to belong to the same account`;
   return [
     ...(awaitsRecheck === null ? [] : [recheckText(awaitsRecheck)]),
     ...(waitsForKey === null ? [] : [own]),

@@ -114,7 +114,7 @@ export function unitsByOperator(
   if (!deliversUnits(order.operation)) {
     return refuse(
       `${reference} delivers no units`,
-      'a top-up or a cancel has no units: it changes an eSIM that the customer has',
+      'a top-up or a cancel changes an eSIM that the customer has',
     );
   }
   const judged = judgeUnits(entered, order);

@@ -10,7 +10,7 @@ export const skuRuleKeys = {
     .boolean()
     .optional()
     .describe(
-      'Buy an order in parts if it is above a limit of the API. Default: such an order is rejected and flagged.',
+      'Buy an order above a limit of the API in parts. Default: reject and flag it.',
     ),
   partial: z
     .boolean()
@@ -24,7 +24,7 @@ export const skuRuleKeys = {
   max_cost: moneySchema
     .optional()
     .describe(
-      'The most that one unit may cost, in the currency of the order. Orders above this price are held.',
+      'The most that one unit may cost, in its currency. Dearer orders are held.',
     ),
   wait_h: z
     .int()

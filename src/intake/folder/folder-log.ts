@@ -56,7 +56,7 @@ export class FolderLog {
   lateWrite(next: ClaimedFile, where: string): void {
     this.#logger.warn(
       { file: next.name, file_id: next.id, where },
-      'an order file was written to after it was taken; the worker reads the file again. The program that writes it should use a temporary name, then rename',
+      'an order file was written to after it was taken; reading the file again. Its writer should use a temporary name, then rename',
     );
   }
 
@@ -67,7 +67,7 @@ export class FolderLog {
       const isOver = outcome.kind === 'rejected';
       const becomes = isOver
         ? 'rejected; no more of this file will be bought'
-        : 'unfinished; the worker waits 10 minutes for the rest';
+        : 'unfinished; waiting 10 minutes for the rest';
       this.#logger.warn({ ...file, code, reason }, `order file ${becomes}`);
     } else if (outcome.kind === 'changed') this.lateWrite(outcome.next, outcome.file.workName);
     else if (outcome.kind === 'interrupted') {

@@ -38,11 +38,11 @@ const folderSection = keysOf({
     .union([sourceSchema, someSources])
     .optional()
     .describe(
-      'The source of orders that name no source. As a list: all sources that orders may name, this one first. The source is part of the identity of a line. Default: the name of the folder.',
+      'The source of orders that name none. A list: all sources that orders may name, this one first. Part of the identity of a line. Default: the name of the folder.',
     ),
   currency: orNull(currencySchema)
     .describe(
-      'The balance to charge for orders that name no currency. Unset: each order must name one.',
+      'The balance for orders without a currency. Unset: each must name one.',
     )
     .meta(live),
   sku_map: orNull(pathText)
@@ -52,7 +52,7 @@ const folderSection = keysOf({
     .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
     .default({})
     .describe(
-      'CSV columns with other names: our name of the column, then its name in the file, or null if the file has no such column.',
+      'CSV columns with other names: our name, then the name in the file, or null if the file has none.',
     )
     .meta(live),
   format: z
@@ -61,7 +61,7 @@ const folderSection = keysOf({
     .max(1000)
     .default('own')
     .describe(
-      'The format of the CSV files: the name of a file in `config/formats`, such as `amazon_orders`, or the path of a similar file.',
+      'The format of CSV files: a file of `config/formats`, such as `amazon_orders`, or a similar file.',
     )
     .meta(live),
   only: z

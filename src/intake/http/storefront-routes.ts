@@ -115,7 +115,7 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
 const wronglySigned = (): HttpProblem =>
   new HttpProblem(
     'unauthorized',
-    'The signature does not match the body: does the shop sign with one of the configured secrets?',
+    "The signature does not match the body: is the configured secret the shop's?",
   );
 
 async function takeIn(

@@ -231,7 +231,7 @@ function webhookRoutes(
     return problemResponse(
       new HttpProblem(
         'internal',
-        'Send the request again: nothing is bought twice. The log of the worker has the reason.',
+        "Send the request again: nothing is bought twice. The worker's log says why.",
       ),
     );
   });

@@ -28,7 +28,7 @@ export function completeLine(
     problems.push({ code: 'missing_field', field: nameOf([name]), rule, value: null });
   };
   if (line['line_id'] === undefined) {
-    const rule = `is required in an order of several lines: give each line an id of its own, and never change this id. A line that was the only one of its order before has the id ${onlyLineId}`;
+    const rule = `is required in an order of several lines: give each line its own id, and never change this id. A line that was bought alone before has the id ${onlyLineId}`;
     if (isOneOfSeveral) missing('line_id', rule);
     else line['line_id'] = onlyLineId;
   }

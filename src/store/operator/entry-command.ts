@@ -126,7 +126,7 @@ export function givePieces(outbox: Outbox, command: PiecesCommand) {
       'NOT_ALLOWED',
       `for ${reference}, no decision about ${pieces} pieces is needed`,
       {
-        hint: "this decision is only for a delivered line of which the shop's paid order has fewer pieces now, and only once",
+        hint: "this decision is for a delivered line of which the shop's paid order has fewer pieces now, once",
       },
     );
   }
@@ -184,7 +184,7 @@ function requireWholeLine(database: Sqlite, row: EntryRow): void {
   if (findOtherPart(database).get(row.line_id, row.id) === undefined) return;
   throw new OrderSyncError(
     'NOT_ALLOWED',
-    `${row.reference} is only a part of a line that was ordered in several orders`,
+    `${row.reference} is a part of a line that was ordered in several orders`,
     {
       hint: 'order the rest of the line under a new line id, then end this row with `orders ack`',
     },
@@ -199,7 +199,7 @@ function takeUnits(outbox: Outbox, row: EntryRow, units: readonly Unit[]): void 
   for (const unit of units) {
     const shared = findShared(outbox, row.id, [unit]);
     if (shared !== null && shared.other.state !== 'needs_review') {
-      const message = `${shared.what} of these units was already delivered for the order ${shared.other.reference}`;
+      const message = `${shared.what} of these units came with the order ${shared.other.reference}`;
       throw new OrderSyncError('NOT_ALLOWED', message, {
         hint: 'compare the units with the list of the supplier; nothing was changed',
       });

@@ -70,7 +70,7 @@ export function refuseOtherStamp(database: Sqlite, { upstream, namespace }: Stam
   const message =
     'The reference secret, instance or prefix is not the one that this database was made with';
   throw new OrderSyncError('REFERENCE_SECRET_CHANGED', message, {
-    hint: 'restore the secret file of this database from your copy: with other references, redelivered orders would be bought again',
+    hint: 'restore the secret file of this database: other references would buy redelivered orders again',
   });
 }
 

@@ -27,7 +27,7 @@ export function findFile(path: string): FoundFile {
 
 const [logHeaderBytes, frameHeaderBytes] = [32, 24];
 const whole =
-  'nothing is lost: the database is complete; find out what removed or replaced the file, and start the worker again';
+  'nothing is lost: the database is complete; find out what changed the file, and start the worker again';
 const perhapsNot =
   'the last changes are perhaps lost: put the file back, or start the worker, which then looks up every order';
 

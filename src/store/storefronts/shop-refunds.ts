@@ -50,7 +50,7 @@ export function takeRefund(taking: Taking, line: StorefrontLine, known: KnownLin
   if (!isWhole && areUnsent(open)) return;
   const was = orderedAs(known).quantity;
   const references = left.map((row) => row.reference).join(', ');
-  const rule = `${was - line.remaining} of ${was} pieces were refunded or removed in the storefront after the line was ordered under ${references}: decide what to do with these pieces`;
+  const rule = `${was - line.remaining} of ${was} pieces were refunded or removed in the storefront after the purchase under ${references}: decide what becomes of these pieces`;
   flagLine(taking, line.lineId, flagOf('refunded_in_storefront', rule));
 }
 
@@ -83,7 +83,7 @@ export function changeUnsent(
   const isSame = purchaseFields.every((field) => field === 'quantity' || row[field] === buy[field]);
   if (!isSame || !setQuantity(outbox, row, buy.quantity, order.nowMs)) return false;
   changeLine(database).run(buy.quantity, JSON.stringify(buy.extra), fingerprintOf(buy), known.id);
-  const why = `the storefront's order has ${remaining} pieces of the line now, and the line was not sent yet`;
+  const why = `the storefront's order has ${remaining} pieces of this unsent line now`;
   auditChange(
     database,
     order,

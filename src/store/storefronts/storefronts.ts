@@ -208,7 +208,7 @@ function flagStrandedOrders(
   { sources, nowMs }: { sources: readonly string[]; nowMs: number },
 ): void {
   const rule =
-    'did not say which line was refunded, or which product a variation belongs to, and the worker no longer reads the shop of this order; since then nothing of the order was bought or cancelled';
+    'did not say which line was refunded, or which product a variation belongs to, and the worker no longer reads the shop; since then nothing of the order was bought or cancelled';
   for (const { source, orderId } of selectUnreadOfOthers(outbox.database).all(
     JSON.stringify(sources),
   )) {
@@ -259,7 +259,7 @@ function refuse(
     'CONFIG_INVALID',
     `The orders of the ${what} ${title} would belong to the source "${source}", but the ${what} with this ${kind} has the source "${known}"`,
     {
-      hint: `set ${line} to keep this source: under another source, orders that arrive again would be bought again. If this is another shop, give it a name, a secret or a folder of its own`,
+      hint: `set ${line} to keep it: under another source, orders that come again would be bought again. Another shop needs a name, a secret or a folder of its own`,
     },
   );
 }

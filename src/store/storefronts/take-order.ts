@@ -223,7 +223,7 @@ function flagUnreadable({ outbox, database, order, taken }: Taking): void {
   const lines = order.unreadable.flatMap(({ lineId, field, rule, isDue }) => {
     const known = lineId === null ? undefined : findKnownLine(database, order, lineId);
     if (known !== undefined && refundableEntries(database, known).length > 0) {
-      const why = 'changes that the shop made to this line after it was ordered are not applied';
+      const why = 'changes in the shop after the purchase are not applied';
       return [{ lineId, field, rule: `${rule}; ${why}: ${correctIt}` }];
     }
     return isDue

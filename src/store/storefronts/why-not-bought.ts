@@ -9,7 +9,7 @@ export function flagOf(code: string, rule: string): Flag {
   return { code, field: null, rule, value: null };
 }
 
-export const correctIt = 'correct the line in the shop, and the worker takes it in by itself';
+export const correctIt = 'correct the line in the shop, and the worker takes it in';
 
 export const flags = {
   unclearRefund: flagOf(
@@ -18,23 +18,23 @@ export const flags = {
   ),
   paidAndClosed: flagOf(
     'paid_and_closed',
-    'the order was paid and closed within the same second of the storefront, so nothing was bought: look at the order in the storefront. It is bought when the storefront shows it as paid again',
+    'the order was paid and closed within the same second of the storefront, so nothing was bought: check the order there. It is bought when the storefront shows it as paid again',
   ),
   closedBefore: flagOf(
     'closed_before',
-    'the storefront sent a state in which the order is cancelled or refunded, but the time of this state is older than that of the newest one: look at the order in the storefront and save it again, so that the worker takes in its state',
+    'the storefront sent a state in which the order is cancelled or refunded, with an older time than the newest one: check the order in the storefront and save it there again',
   ),
   paidAndDeleted: flagOf(
     'paid_and_deleted',
-    'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Look at the order in the storefront',
+    'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Check the order there',
   ),
   paidAndNot: flagOf(
     'two_states_in_one_second',
-    'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: look at the order in the storefront. It is bought when a later state shows it as paid',
+    'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: check the order there. It is bought when a later state shows it as paid',
   ),
   lessInOneState: flagOf(
     'two_states_in_one_second',
-    'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. Save the order in the storefront again, so that the worker takes in its new state',
+    'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. Save the order in the storefront again',
   ),
 } as const;
 
@@ -57,7 +57,7 @@ export const givenAgain = {
 } as const;
 
 export function whyFlagged(code: string): string {
-  return `the line was flagged before as ${code}, and nothing was bought: perhaps somebody has delivered it since. Release the line to buy it, or cancel it`;
+  return `the line was flagged before as ${code}, and nothing was bought: perhaps somebody delivered it since. Release the line to buy it, or cancel it`;
 }
 
 /**
@@ -97,7 +97,7 @@ function whyOrderIsNotBought({
       if (lines !== null || onRefund === 'ignore') return null;
       return 'the line waits until the worker has asked the storefront which lines were refunded, or which product a variation belongs to';
     case 'unknown_status':
-      return `the storefront's order has the status "${status}", and the configuration does not list this as a status of paid orders: ${until}`;
+      return `the storefront's order has the status "${status}", which is not configured as paid: ${until}`;
     case 'unpaid':
     case 'on_hold':
       return `the storefront's order is "${status}", not paid: ${until}`;

@@ -290,7 +290,7 @@ export class ShopReader {
       if (handler().named.delete(orderId)) await handler().flagUnusable(rule);
       logger.error(
         { order_id: orderId, message },
-        'an order could not be read from the shop: it will be read again',
+        'an order could not be read from the shop: it waits',
       );
       return false;
     }

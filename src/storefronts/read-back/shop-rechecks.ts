@@ -88,7 +88,7 @@ export class ShopRechecks {
     } catch (error) {
       logger.error(
         { err: error },
-        'the worker could not select the orders that must be read again from the shop',
+        'the orders that must be read again could not be selected',
       );
       return maxIdleMs;
     }
@@ -107,7 +107,7 @@ export class ShopRechecks {
       this.maxAgeMs = -1;
       logger.warn(
         { message: messageOf(error) },
-        'the newest orders of the shop could not be read to check them for results of another worker',
+        "the newest orders could not be read to look for another worker's results",
       );
     }
   }

@@ -32,13 +32,13 @@ export function unusableDelivery(document: unknown, topic: string) {
   if (document === 'too_large')
     return found(
       'too_large',
-      'find out which plugins add long fields to orders, and shorten these',
+      'shorten the fields that plugins add to orders',
       'has more than 8 MiB',
     );
   if (document === undefined)
     return found(
       'not_json',
-      'find out what changes the webhook between the shop and the worker',
+      'find what changes webhooks on their way',
       'is no JSON in UTF-8',
     );
   if (typeof code === 'string' && typeof message === 'string') {

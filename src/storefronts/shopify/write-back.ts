@@ -221,7 +221,7 @@ function whyWithheld(
   const problem = `a fulfilment order of the shop's order is ${blocked}`;
   return new WriteBackError(
     'waits',
-    `${problem}: the delivered pieces are fulfilled when this fulfilment order is open again`,
+    `${problem}: pieces are fulfilled when it is open again`,
   );
 }
 

@@ -58,7 +58,7 @@ const section = keysOf({
     .max(20)
     .default(['processing', 'completed'])
     .describe(
-      'An order with a date of payment is bought in these statuses. In other statuses, unsent lines are held.',
+      'Statuses in which an order with a date of payment is bought. In others, unsent lines are held.',
     ),
 });
 const list = shopList('woocommerce', 'WooCommerce', section);

@@ -101,7 +101,7 @@ export class OrderWriter {
     }
     throw new WriteBackError(
       'waits',
-      `the order changed in the shop while the result was written, ${mostSteps} times`,
+      `the order changed while the result was written, ${mostSteps} times`,
     );
   }
 
@@ -131,7 +131,7 @@ export class OrderWriter {
     if (after.order.status !== write.status || !after.isRefundedWhole) return after;
     // The shop has no call that sets a status only where it is still the one that was read.
     this.#parts.logger.warn(
-      'the order was refunded while the worker completed it: the worker set its status to refunded again',
+      'the order was refunded while the worker completed it: its status is set back',
     );
     this.#written.push('status refunded');
     return await this.#update({ status: 'refunded' });

@@ -156,7 +156,7 @@ export class CatalogueWalk<T> {
     // Every request carries the API key: it must not go to another server because an answer names
     // one.
     if (url === null || url.origin !== origin || !below) {
-      this.#incomplete = 'the answer links to a next page that is not below wholesale.base_url';
+      this.#incomplete = 'the next page is outside of wholesale.base_url';
       return null;
     }
     return `${url.pathname.slice(basePath.length)}${url.search}`;

@@ -211,6 +211,6 @@ export function readLookup(
     return { kind: 'read', answer: readAnswer(order, family, inList), order };
   return {
     kind: 'unreadable',
-    message: `a list of ${list.length} orders, ${ours.length} of them with our reference or number`,
+    message: `a list of ${list.length} orders, ${ours.length} of them with our reference`,
   };
 }

@@ -164,7 +164,7 @@ describe('two entries that were shown the same eSIM, and neither delivered', () 
     expect(box.store.read.counts()).toMatchObject({ needs_review: 2 });
     await resolve(second, { orderNumber: 'N-2', units: [{ iccid, lpa: 'LPA:1$a.b$c' }] });
     await expect(resolve(first, { orderNumber: 'N-1', units: [{ iccid }] })).rejects.toThrow(
-      `the eSIM ${iccid} of these units was already delivered for the order ${second}`,
+      `the eSIM ${iccid} of these units came with the order ${second}`,
     );
     await resolve(first, { orderNumber: 'N-1', units: [{ iccid: other }] });
     expect(box.rows('SELECT iccid, entry_id FROM esims ORDER BY iccid')).toEqual([

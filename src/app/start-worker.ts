@@ -169,10 +169,7 @@ async function startOutbox(
   const checkDatabase = async (): Promise<number> => {
     const reason = (await store.checkHealth())?.message ?? null;
     if (reason !== null && reason !== blockedBy)
-      logger.error(
-        { reason },
-        'the outbox cannot be written: the worker waits',
-      );
+      logger.error({ reason }, 'the outbox cannot be written: the worker waits');
     if (reason === null && blockedBy !== null) logger.warn('the outbox can be written again');
     blockedBy = reason;
     return databaseCheckMs;

@@ -28,7 +28,7 @@ it('warns while codes of production are stored in clear', async () => {
   expect(await sealing(true)).toEqual(['pass', null]);
   expect(await sealing(false)).toEqual([
     'warn',
-    expect.objectContaining({ reason: expect.stringContaining('in clear') }),
+    expect.objectContaining({ reason: expect.stringContaining('unencrypted') }),
   ]);
   await outbox.reopen([sealKey('k1')]);
   expect(await sealing(false)).toEqual(['pass', null]);

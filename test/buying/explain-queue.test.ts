@@ -352,7 +352,7 @@ describe('why an entry is not sent', () => {
     bought('k0', 20);
     expect(explainedEntry(second).reasons).toEqual([
       `the budget: 20 of 20 orders and 20 of 60 requests are used; the next call can start at ${at(40)}`,
-      `its deadline is ${at(30)}; it is not bought after that`,
+      `its deadline is ${at(30)}; the line is not bought after that`,
     ]);
   });
 
@@ -362,7 +362,7 @@ describe('why an entry is not sent', () => {
       present: { earliestMs, latestMs },
     });
     const behind = explainedEntry(reference, between(nowMs, nowMs + 5 * 86_400_000));
-    expect(behind.reasons.join()).toContain('it waits until they agree');
+    expect(behind.reasons.join()).toContain('the line waits until both agree');
     expect(behind.starts_at).toBeNull();
     expect(explainedEntry(reference, between(nowMs, nowMs)).reasons).toEqual([]);
     expect(explainedEntry(reference, between(nowMs - 86_400_000, nowMs)).reasons).toEqual([]);
@@ -371,8 +371,7 @@ describe('why an entry is not sent', () => {
   it('does not forecast a lookup either while nothing may be called', async () => {
     await orders(1);
     const looked = await settleNext({ dueAtMs: nowMs });
-    const lookup =
-      'the next call is a lookup, which asks the API whether the order was bought';
+    const lookup = 'the next call is a lookup, which asks the API whether the order was bought';
     expect(explainedEntry(looked)).toMatchObject({
       reasons: [lookup],
       calls_ahead: null,

@@ -108,7 +108,7 @@ describe('order-sync doctor', () => {
     expect(of('key:main')).toMatchObject({
       status: 'fail',
       message: expect.stringContaining(outcome),
-      next: expect.stringContaining('does a path such as /v1 lack'),
+      next: expect.stringContaining('is a path such as /v1 missing'),
     });
   });
 
@@ -316,7 +316,7 @@ describe('order-sync doctor', () => {
     );
     expect(await found()).toMatchObject({
       status: 'warn',
-      message: expect.stringContaining('"Customer note" is off'),
+      message: expect.stringContaining('"Customer note" of the shop is off'),
     });
     stub.mailsNotes = true;
     expect(await found()).toMatchObject({
@@ -392,7 +392,7 @@ describe('order-sync doctor', () => {
     await cli(place, 'init', '--after-loss');
     const { code, of } = await doctor(place);
     expect([code, of('key:main').status]).toEqual([0, 'warn']);
-    expect(of('key:main').message).toContain('nothing is called for');
+    expect(of('key:main').message).toContain('no call is made for');
     expect(api.calls).toEqual([]);
   });
 

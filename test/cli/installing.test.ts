@@ -78,7 +78,7 @@ describe('order-sync init', () => {
     rmSync(join(damaged.dataDir, 'reference.secret'));
     const { code, stderr } = await damaged.run('init');
     expect(code).toBe(5);
-    expect(stderr).toContain('restore it from your copy');
+    expect(stderr).toContain('restore this file from your copy');
   });
 
   it('looks up first without being asked, if the database is new and the progress file says that there was another', async () => {
@@ -120,7 +120,7 @@ describe('order-sync init', () => {
       entry.startsWith('order-sync.db'),
     ))
       rmSync(join(lost.dataDir, name));
-    expect((await lost.run('init')).stderr).toContain('another database');
+    expect((await lost.run('init')).stderr).toContain('not the outbox that');
     expect((await lost.run('init')).stderr).toBe('');
   });
 
@@ -218,7 +218,7 @@ describe('the address of the API', () => {
     const wrong = await place.run('init');
     expect(wrong.code).toBe(3);
     expect(wrong.stderr).toContain(
-      `${place.configFile}:4:13 wholesale.base_url leads to no API that takes orders: `,
+      `${place.configFile}:4:13 wholesale.base_url leads to no API that accepts orders: `,
     );
     expect(wrong.stderr).toContain('is it too much?');
     name(api.url);

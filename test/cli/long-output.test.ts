@@ -37,7 +37,7 @@ describe('the output of a command', () => {
     });
     expect([status, stderr]).toEqual([
       1,
-      expect.stringMatching(/order-sync: its output could not be written: ENOSPC: .*\n$/),
+      expect.stringMatching(/order-sync: the output could not be written: ENOSPC: .*\n$/),
     ]);
   });
 

@@ -129,12 +129,12 @@ const configs: readonly [string, string, RegExp][] = [
   [
     'an archive that is the inbox',
     folder('archive: DIR/data/inbox'),
-    /intake\.folders\.0\.archive needs a folder outside/,
+    /intake\.folders\.0\.archive needs a folder that is not inside/,
   ],
   [
     'results in the inbox',
     `${text}results: { folder: DIR/data/inbox }\n`,
-    /results\.folder needs a folder outside/,
+    /results\.folder needs a folder that is not inside/,
   ],
 ];
 
@@ -275,7 +275,7 @@ const files: readonly [string, string | Buffer, string, RegExp][] = [
     'German names',
     'Bestellnummer;Artikel;Anzahl\n1;v;1\n',
     'missing_column',
-    /lacks order_id.*intake\.folders\[\]\.columns/,
+    /has no order_id.*intake\.folders\[\]\.columns/,
   ],
   // The worker took the first part as a file; the writer then began another one with the same name.
   [
@@ -312,7 +312,7 @@ const files: readonly [string, string | Buffer, string, RegExp][] = [
     'names that nobody knows',
     'Foo,Bar\n1,v\n',
     'missing_column',
-    /lacks order_id.*It has "Foo", "Bar"\./,
+    /has no order_id.*It has "Foo", "Bar"\./,
   ],
   ['pipes', 'order_id|variant|currency\n1|v|USD\n', 'missing_column', /add a first line "sep=\|"/],
   [

@@ -77,7 +77,7 @@ describe('deciding on an entry while no worker runs', () => {
     expect(await outbox.run('orders', 'cancel', inReview, ...why)).toEqual({
       code: 5,
       stdout: '',
-      stderr: `order-sync: ${inReview} is needs_review and may have been bought: it cannot be changed by cancel\nWhat to do: what can be done: retry, resolve\n`,
+      stderr: `order-sync: ${inReview} is needs_review and may have been bought, so the entry cannot be changed by cancel\nWhat to do: what can be done: retry, resolve\n`,
     });
     expect((await outbox.run('orders', 'reorder', rejected, ...why)).stderr).toContain(
       `--confirm ${rejected}`,
@@ -99,7 +99,7 @@ describe('deciding on an entry while no worker runs', () => {
     const outbox = await filled();
     const preview = await outbox.run('orders', 'retry', '--state', 'needs_review');
     expect(preview.stdout).toBe(
-      `1 entries fit (1 needs_review) and would be retried; do it with --yes\n1 order, 1 line of unknown cost, the oldest for 59 min 58 s\nThe first 1 of them:\n  ${inReview}\n`,
+      `1 entries match (1 needs_review) and would be retried; do it with --yes\n1 order, 1 line of unknown cost, the oldest for 59 min 58 s\nThe first 1 of them:\n  ${inReview}\n`,
     );
     expect(await stateOf(outbox, inReview)).toBe('needs_review');
     const { stdout } = await outbox.run(
@@ -133,7 +133,7 @@ describe('deciding on an entry while no worker runs', () => {
     const order = ['orders', 'reorder', '--code', 'invalid_variant'];
     const shown = await outbox.run(...order);
     expect(shown.stdout).toMatch(
-      /^1 entries fit \(1 rejected\) and would be ordered again; do it with --confirm 1\n1 order, 1 line of unknown cost, the oldest for /,
+      /^1 entries match \(1 rejected\) and would be ordered again; do it with --confirm 1\n1 order, 1 line of unknown cost, the oldest for /,
     );
     expect(await outbox.run(...order, '--confirm', '2', ...why)).toMatchObject({
       code: 5,
@@ -153,7 +153,7 @@ describe('deciding on an entry while no worker runs', () => {
       refused: [],
       left: 0,
     });
-    expect((await outbox.run(...order)).stdout).toBe('no entries fit\n');
+    expect((await outbox.run(...order)).stdout).toBe('no entries match\n');
   });
 
   it('does nothing without --yes, and takes a reference or a filter, never both or neither', async () => {
@@ -362,7 +362,7 @@ describe('the units that an operator enters', () => {
     ['an unfinished list', '[{"lpa":"SECRET"', 2, 'must be a JSON list'],
     ['an unknown field', '[{"kode":"SECRET"}]', 2, 'unit 1 has an unknown field: kode'],
     ['a number', '[{"code":12345678}]', 2, 'unit 1, code, must be text'],
-    ['no field', '[{}]', 2, 'unit 1 must have a field'],
+    ['no field', '[{}]', 2, 'unit 1 must have at least one field'],
     ['a control character', 'SECRET\u0007', 2, 'unit 1, code, must not contain control characters'],
     ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x53]), 2, 'is not text in UTF-8'],
     ['too much', 'SECRET\n'.repeat(80_000), 2, 'has more than'],

@@ -40,7 +40,7 @@ describe('order-sync orders ack', () => {
     expect(await outbox.run('orders', 'ack', inReview, ...why)).toEqual({
       code: 5,
       stdout: '',
-      stderr: `order-sync: ${inReview} is needs_review and needs a decision, so the row cannot be acknowledged\nWhat to do: what can be done: retry, resolve\n`,
+      stderr: `order-sync: ${inReview} is needs_review and needs a decision: this entry cannot be acknowledged\nWhat to do: what can be done: retry, resolve\n`,
     });
     expect((await outbox.run('orders', 'ack', 'pause:balance:EUR', ...why)).stderr).toContain(
       '`queue resume`',

@@ -125,7 +125,7 @@ describe('orders reorder --remap', () => {
       await here.run('orders', 'reorder', reference, ...because, '--confirm', reference),
     ).toMatchObject({
       code: 5,
-      stderr: expect.stringContaining('another reference took its place'),
+      stderr: expect.stringContaining('another reference replaced this one'),
     });
   });
 
@@ -134,7 +134,7 @@ describe('orders reorder --remap', () => {
       'the map says the same',
       (reference: string) => reference,
       5,
-      /says the same for "STEAM-20".*correct it in .*skus.yaml/s,
+      /has the same product for "STEAM-20".*correct the SKU in .*skus.yaml/s,
     ],
     ['there is no such reference', () => 'os-nothing', 4, /"os-nothing" is no reference/],
   ])('says what to do where %s', async (_, idOf, code, message) => {

@@ -501,7 +501,7 @@ describe('order-sync queue status', () => {
       1 x needs_review es-7 shop1/1002/1 (needs_review), since 2026-11-21 11:00:02Z
         The reference has expired.
         Affects: 1 order, 1 line of unknown cost, the oldest for 59 min 58 s
-        To do: Compare it with the supplier's list, then settle it with \`orders resolve\`, or try again
+        To do: Compare the line with the supplier's list, then settle it with \`orders resolve\`, or try again
         with \`orders retry\`.
         Id: os-6kaxc2lkdkxasrz3ryxnk4zzla
       1 x invalid_field shop1/1001/3 (invalid_line), since 2026-11-21 11:00:00Z
@@ -511,7 +511,7 @@ describe('order-sync queue status', () => {
       1 x invalid_variant nope shop1/1001/2 (rejected), since 2026-11-21 11:00:01Z
         No such �[31mproduct�here.
         Affects: 1 order, 1 line of unknown cost, the oldest for 1 h
-        To do: Correct its cause and order it again with \`orders reorder\` (with a corrected SKU map
+        To do: Correct the cause and order the line again with \`orders reorder\` (with a corrected SKU map
         \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`.
         Id: os-kpxngmnkhaycontcxzqnrzgdxp
       "
@@ -539,7 +539,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:02.250Z",
             "source": "shop1",
             "state": "needs_review",
-            "what_to_do": "Compare it with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`.",
+            "what_to_do": "Compare the line with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`.",
           },
           {
             "can_acknowledge": false,
@@ -574,7 +574,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:01.250Z",
             "source": "shop1",
             "state": "rejected",
-            "what_to_do": "Correct its cause and order it again with \`orders reorder\` (with a corrected SKU map \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`.",
+            "what_to_do": "Correct the cause and order the line again with \`orders reorder\` (with a corrected SKU map \`orders reorder --remap\`), or refund it in the shop, then end this row with \`orders ack\`.",
           },
           {
             "can_acknowledge": true,

@@ -40,7 +40,7 @@ describe('order-sync queue status --explain, while no worker runs', () => {
     expect(await explained(outbox)).toMatchInlineSnapshot(`
       "1 to send; the outcome of 0 is unknown; without a worker there is no estimate.
       balance:EUR is paused since 2026-11-21T11:00:00.000Z by worker: insufficient_balance: Balance too low; it holds up 0 entries.
-      note: no worker answers: nothing is sent until one runs; start it with \`order-sync run\`.
+      note: no worker answers: nothing is sent until a worker runs; start it with \`order-sync run\`.
       "
     `);
     const { free_bytes: freeBytes, ...queue } = JSON.parse(await explained(outbox, '--json'));
@@ -51,7 +51,7 @@ describe('order-sync queue status --explain, while no worker runs', () => {
         "keys": [],
         "limits": [],
         "notes": [
-          "no worker answers: nothing is sent until one runs; start it with \`order-sync run\`",
+          "no worker answers: nothing is sent until a worker runs; start it with \`order-sync run\`",
         ],
         "outcome_unknown": 0,
         "pauses": [
@@ -80,7 +80,7 @@ describe('order-sync queue status --explain, while no worker runs', () => {
     const outbox = await filled();
     expect(await explained(outbox, pending)).toMatchInlineSnapshot(`
       "os-cjrz4rvldsto2jmhrsscc3j6lo is pending
-        why     No worker answers: nothing is sent until one runs; start it with \`order-sync run\`.
+        why     No worker answers: nothing is sent until a worker runs; start it with \`order-sync run\`.
       "
     `);
     expect(JSON.parse(await explained(outbox, pending, '--json'))).toMatchInlineSnapshot(`
@@ -88,7 +88,7 @@ describe('order-sync queue status --explain, while no worker runs', () => {
         "calls_ahead": null,
         "per_minute": 0,
         "reasons": [
-          "no worker answers: nothing is sent until one runs; start it with \`order-sync run\`",
+          "no worker answers: nothing is sent until a worker runs; start it with \`order-sync run\`",
         ],
         "reference": "os-cjrz4rvldsto2jmhrsscc3j6lo",
         "starts_at": null,

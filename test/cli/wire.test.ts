@@ -81,7 +81,7 @@ describe('order-sync wire test', () => {
     const unread = await own.run('wire', 'test', file);
     expect(unread.code).toBe(8);
     for (const text of [
-      'not read: order_number: the order cannot be named',
+      'not read: order_number: you cannot tell',
       'not read: reference: an answer to another order',
       'not read: cost: spending is not counted',
       'not read: currency: the cost counts as one in',

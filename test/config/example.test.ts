@@ -31,7 +31,7 @@ describe('the example configuration', () => {
     });
     const load = () => loadConfig({ file: 'example.yaml', cwd, environment: {} });
     expect(load).toThrow(
-      'wholesale.base_url is the one of the example: write the address of your API',
+      'wholesale.base_url is the address in the example: write the address of your API',
     );
   });
 

@@ -62,7 +62,7 @@ log: { level: loud }
   it('describe each required key that is missing', () => {
     expect(mistakesOf('wholesale: {}')).toEqual([
       'c.yaml has 3 mistakes:',
-      'c.yaml:1:1 instance is required: the name of this installation. It is part of every reference: never change it.',
+      'c.yaml:1:1 instance is required: the name of this installation, a part of every reference. Never change this name.',
       'c.yaml:1:1 wholesale.base_url is required: the address of the Wholesale Ordering API.',
       'c.yaml:1:1 wholesale.keys is required: one to five API keys of one account. Each key has its own budget.',
     ]);
@@ -168,7 +168,7 @@ describe('addresses and folders that exclude each other', () => {
   ])('include folders that are one, or one inside another: %s', (text, place, problem) => {
     const lines = mistakesOf(`${minimal}${text}\n`).join('\n');
     expect(lines).toMatch(
-      new RegExp(`${place}\\S* needs a folder outside of the others.*${problem}`),
+      new RegExp(`${place}\\S* needs a folder that is not inside another one.*${problem}`),
     );
   });
 

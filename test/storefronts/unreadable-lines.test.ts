@@ -100,9 +100,7 @@ describe('a line that cannot be read', () => {
       },
       {
         lineId: '316',
-        message: expect.stringContaining(
-          'changes in the shop after the purchase are not applied',
-        ),
+        message: expect.stringContaining('changes in the shop after the purchase are not applied'),
       },
     ]);
     await shops.woo(order([card(315, 2), card(316, 1)], 2));

@@ -104,10 +104,7 @@ const families: readonly Family[] = [
     name: 'spending',
     metrics: {
       spent_today: ['What the API charged since 00:00 UTC.', 'currency'],
-      refunded_today: [
-        'Refunds since 00:00 UTC, as far as answers show them.',
-        'currency',
-      ],
+      refunded_today: ['Refunds since 00:00 UTC, as far as answers show them.', 'currency'],
       balance_left: ['What is left of a known balance.', 'currency'],
       balance_hours_left: [
         "How long a known balance lasts at today's pace; NaN: not known.",

@@ -216,9 +216,7 @@ function explainEntry(moment: Moment, entry: QueuedEntry): EntryExplanation {
   const isLate = notAfterMs !== null && (startMs > notAfterMs || stopping.length > 0);
   const reasons = [
     ...(isLookup
-      ? [
-          'the next call is a lookup, which asks the API whether the order was bought',
-        ]
+      ? ['the next call is a lookup, which asks the API whether the order was bought']
       : []),
     ...stopping,
     ...waitTexts({ ...entry, awaitsRecheck: null }),

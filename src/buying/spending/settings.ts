@@ -28,9 +28,7 @@ const limits = listOf(
     per: z
       .enum(['order', 'hour', 'day'])
       .describe('`hour`: in any 60 minutes; `day`: in any 24 hours; `order`: with one reference.'),
-    source: orNull(sourceSchema).describe(
-      'Only orders of this source count. Unset: all orders.',
-    ),
+    source: orNull(sourceSchema).describe('Only orders of this source count. Unset: all orders.'),
     customer: orNull(z.enum(['email', 'phone'])).describe(
       'The limit is per customer (e-mail address or phone), over all shops. Unset: for all customers together.',
     ),

@@ -31,10 +31,7 @@ export function addSandbox(program: Command, context: CliContext): void {
       'the seed of delays, faults and delivered codes',
       wholeNumber(0, 999_999_999),
     )
-    .option(
-      '--reset',
-      'start empty: delete all orders, balances and faults',
-    );
+    .option('--reset', 'start empty: delete all orders, balances and faults');
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ServeOptions) => {
     const { config } = await configFrom(options);
     const section = readSandboxSection(config.sandbox, config.dataDir);

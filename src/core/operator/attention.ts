@@ -61,8 +61,8 @@ export const attentionReasons = {
     'this line; with two such lines, every line of their product',
   )`the worker looks the order up; ${'retry'} looks it up at once, ${'show'} lists the attempts`,
   older_copy: holding(
-    'orders that came in after the copy was made: the outbox does not have them',
-  )`have the shops send the missing orders again (docs/operating.md, Restore); the row ends by itself`,
+    'orders that came in after the copy was made: they are missing',
+  )`have the shops send them again (docs/operating.md, Restore); the row ends by itself`,
   key_used_elsewhere: holding(
     'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
   )`stop the other worker or program that uses this key, or give this worker keys of its own; if there is no other program, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,

@@ -11,8 +11,7 @@ const meanings: Readonly<Record<string, string>> = {
     'Files of this watched folder are not read, because its inbox, another of its folders or its SKU map cannot be used: the log says which.',
   webhook:
     'The intake over HTTP refuses callers, has a long queue, or has an unusable SKU map: the log says which.',
-  clock:
-    'The clock of this machine differs from that of the API: use NTP on this machine.',
+  clock: 'The clock of this machine differs from that of the API: use NTP on this machine.',
   config:
     'The changed configuration has mistakes, so the previous one is in use: run `order-sync check-config`.',
   read_back:

@@ -9,9 +9,7 @@ export const skuRuleKeys = {
   split: z
     .boolean()
     .optional()
-    .describe(
-      'Buy an order above a limit of the API in parts. Default: reject and flag it.',
-    ),
+    .describe('Buy an order above a limit of the API in parts. Default: reject and flag it.'),
   partial: z
     .boolean()
     .optional()
@@ -23,9 +21,7 @@ export const skuRuleKeys = {
     .describe('The balance to charge if the first balance does not cover the order.'),
   max_cost: moneySchema
     .optional()
-    .describe(
-      'The most that one unit may cost, in its currency. Dearer orders are held.',
-    ),
+    .describe('The most that one unit may cost, in its currency. Dearer orders are held.'),
   wait_h: z
     .int()
     .min(1)

@@ -41,9 +41,7 @@ const folderSection = keysOf({
       'The source of orders that name none. A list: all sources that orders may name, this one first. Part of the identity of a line. Default: the name of the folder.',
     ),
   currency: orNull(currencySchema)
-    .describe(
-      'The balance for orders without a currency. Unset: each must name one.',
-    )
+    .describe('The balance for orders without a currency. Unset: each must name one.')
     .meta(live),
   sku_map: orNull(pathText)
     .describe('The SKU map (YAML or CSV) for `sku` in order files.')

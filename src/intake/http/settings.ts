@@ -52,7 +52,7 @@ const tokens = listOf(100, 'Bearer tokens, one for each caller.', {
     .min(1)
     .default(['post', 'read', 'cancel'])
     .describe(
-      "What the caller may do: `post` orders, `read` them with codes, `cancel` unsent orders; only if named, `cancel_esim` (with `post`) for eSIMs of its sources.",
+      'What the caller may do: `post` orders, `read` them with codes, `cancel` unsent orders; only if named, `cancel_esim` (with `post`) for eSIMs of its sources.',
     ),
   sources: someSources
     .optional()

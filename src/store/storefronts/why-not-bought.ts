@@ -14,7 +14,7 @@ export const correctIt = 'correct the line in the shop, and the worker takes it 
 export const flags = {
   unclearRefund: flagOf(
     'refunded_in_storefront',
-    'the order was refunded in part, and the storefront does not say which line: find out which line was refunded',
+    'the order was refunded in part, and the storefront does not say which line: find that out',
   ),
   paidAndClosed: flagOf(
     'paid_and_closed',

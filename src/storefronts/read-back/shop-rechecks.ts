@@ -86,10 +86,7 @@ export class ShopRechecks {
         ? maxIdleMs
         : Math.min(maxIdleMs, Math.max(0, nextAtMs - clock.steadyMs()));
     } catch (error) {
-      logger.error(
-        { err: error },
-        'the orders that must be read again could not be selected',
-      );
+      logger.error({ err: error }, 'the orders that must be read again could not be selected');
       return maxIdleMs;
     }
   }

@@ -36,11 +36,7 @@ export function unusableDelivery(document: unknown, topic: string) {
       'has more than 8 MiB',
     );
   if (document === undefined)
-    return found(
-      'not_json',
-      'find what changes webhooks on their way',
-      'is no JSON in UTF-8',
-    );
+    return found('not_json', 'find what changes webhooks on their way', 'is no JSON in UTF-8');
   if (typeof code === 'string' && typeof message === 'string') {
     const advice = 'recreate the webhook as a user with permission to view orders';
     return found('rest_error', advice, `has the error "${code}: ${message}"`);

@@ -219,10 +219,7 @@ function whyWithheld(
   if (state !== 'paid') return withheldUntilPaid(`is "${status}"`);
   if (blocked === undefined) return null;
   const problem = `a fulfilment order of the shop's order is ${blocked}`;
-  return new WriteBackError(
-    'waits',
-    `${problem}: pieces are fulfilled when it is open again`,
-  );
+  return new WriteBackError('waits', `${problem}: pieces are fulfilled when it is open again`);
 }
 
 /** The namespace belongs to the app alone: other apps can neither read nor change what is in it. */

@@ -285,7 +285,7 @@ describe('alerts', () => {
         /^ {3}since 1970-01-01 00:00:02Z \(.*\), in shop0, shop1, shop2, holds up 14 orders, 14 lines of unknown cost, the oldest for .*$/,
       ),
       expect.stringMatching(
-        /^ {3}To do: Correct its cause and order it again with `orders reorder`/,
+        /^ {3}To do: Correct the cause and order the line again with `orders reorder`/,
       ),
       '   https://orders.example.com/attention?kind=rejected',
     ]);

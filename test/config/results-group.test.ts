@@ -28,7 +28,7 @@ describe('who may read results', () => {
 
   it('is checked: a group that does not exist', () => {
     expect(mistake('  group: no-such-group')).toContain('results.group');
-    expect(mistake('  group: no-such-group')).toContain('is no group of this machine');
+    expect(mistake('  group: no-such-group')).toContain('is not a group of this machine');
     expect(mistake('  group: "a b"')).toContain('must be the name of a group');
     expect(mistake('  group: 33')).toContain('in quotes');
   });

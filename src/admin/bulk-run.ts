@@ -45,7 +45,7 @@ export const statesOf = ({ found }: BulkPreview): Record<string, number> =>
 export function requireCount({ references }: BulkPreview, typed: string): void {
   if (typed === String(references.length)) return;
   const { length } = references;
-  const message = `${counted(length, 'entry', 'entries')} would be ordered again: to confirm, type ${length}, not with "${typed.slice(0, 20)}"`;
+  const message = `${counted(length, 'entry', 'entries')} would be ordered again: confirm with ${length}, not with "${typed.slice(0, 20)}"`;
   throw new OrderSyncError('NOT_ALLOWED', message, {
     hint: 'nothing was changed: look at the entries again before you confirm',
   });

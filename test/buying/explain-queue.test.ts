@@ -352,7 +352,7 @@ describe('why an entry is not sent', () => {
     bought('k0', 20);
     expect(explainedEntry(second).reasons).toEqual([
       `the budget: 20 of 20 orders and 20 of 60 requests are used; the next call can start at ${at(40)}`,
-      `its deadline is ${at(30)}; the line is not bought after that`,
+      `the deadline is ${at(30)}; the line is not bought after that`,
     ]);
   });
 

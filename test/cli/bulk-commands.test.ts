@@ -53,7 +53,7 @@ describe.each(Object.entries(bulk))('`%s` with a filter', (name, { filter, first
   ])('only shows what it finds, and needs no reason: %s', async (_how, options) => {
     const { run, decided } = await filled();
     const { code, stdout } = await run(...options);
-    expect([code, stdout]).toEqual([0, expect.stringContaining(', add --yes\n')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('; do it with --yes\n')]);
     expect(await decided()).toBe(0);
   });
 

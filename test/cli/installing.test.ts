@@ -220,7 +220,7 @@ describe('the address of the API', () => {
     expect(wrong.stderr).toContain(
       `${place.configFile}:4:13 wholesale.base_url leads to no API that accepts orders: `,
     );
-    expect(wrong.stderr).toContain('is it too much?');
+    expect(wrong.stderr).toContain('or too much?');
     name(api.url);
     expect((await place.run('check-config')).code).toBe(0);
     expect(await place.run('init')).toMatchObject({ code: 0, stderr: '' });
@@ -459,7 +459,7 @@ describe('order-sync results rewrite', () => {
     );
     expect(preview).toMatchObject({
       code: 0,
-      stdout: '2 results would be written again; to write them, add --yes\n',
+      stdout: '2 results would be written again; do it with --yes\n',
     });
     const later = await outbox.run(
       'results',

@@ -63,7 +63,7 @@ describe('order-sync orders ack', () => {
     const outbox = await filled();
     const preview = await outbox.run('orders', 'ack', '--source', 'shop1', ...why);
     expect(preview.stdout).toMatch(
-      /^2 \(1 invalid_line, 1 rejected\) would be acknowledged; to acknowledge them, add --yes\n1 other rows need a decision and stay\n\nATTENTION[^]*invalid_variant[^]*invalid_field/,
+      /^2 \(1 invalid_line, 1 rejected\) would be acknowledged; do it with --yes\n1 other rows need a decision and stay\n\nATTENTION[^]*invalid_variant[^]*invalid_field/,
     );
     expect(await counts(outbox)).toEqual(all);
     expect((await outbox.run('orders', 'ack', '--source', 'shop1', '--yes', ...why)).stdout).toBe(

@@ -501,8 +501,8 @@ describe('order-sync queue status', () => {
       1 x needs_review es-7 shop1/1002/1 (needs_review), since 2026-11-21 11:00:02Z
         The reference has expired.
         Affects: 1 order, 1 line of unknown cost, the oldest for 59 min 58 s
-        To do: Compare the line with the supplier's list, then settle it with \`orders resolve\`, or try again
-        with \`orders retry\`.
+        To do: Compare the line with the supplier's list, then settle it with \`orders resolve\`, or try
+        again with \`orders retry\`.
         Id: os-6kaxc2lkdkxasrz3ryxnk4zzla
       1 x invalid_field shop1/1001/3 (invalid_line), since 2026-11-21 11:00:00Z
         Line 4 of the file, quantity: must be at least 1.

@@ -82,7 +82,7 @@ describe('order-sync wire test', () => {
     expect(unread.code).toBe(8);
     for (const text of [
       'not read: order_number: you cannot tell',
-      'not read: reference: an answer to another order',
+      'not read: reference: an answer that belongs to another order',
       'not read: cost: spending is not counted',
       'not read: currency: the cost counts as one in',
       'to correct: is charged_amount the cost? map it in `answer.cost`',
@@ -143,7 +143,7 @@ describe('order-sync wire test', () => {
 
 describe('a mapping that cannot match', () => {
   it.each([
-    ['wholesale.wire.answer.codes.lists=[products.0.keys]', 'must not have a position in a list'],
+    ['wholesale.wire.answer.codes.lists=[products.0.keys]', 'must not have a list index'],
     ['wholesale.wire.answer.codes.code=["items[].pin"]', 'must not go through a list'],
     [
       'wholesale.wire.headers.Host=x',

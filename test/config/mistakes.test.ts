@@ -178,7 +178,7 @@ describe('addresses and folders that exclude each other', () => {
       mistakesOf(minimal + inFolders('name: a', 'name: a, inbox: data/b/inbox')).join(),
     ).toContain(twice);
     const shared = (own: number, other: number) =>
-      `folders.${own}.source must be set, because intake.folders.${other} has the same source: equal order ids are one order`;
+      `folders.${own}.source must be set: intake.folders.${other} has the same source, so two orders with the same id would count as one`;
     expect(mistakesOf(minimal + inFolders('name: a', 'name: b, source: a'))[1]).toContain(
       shared(0, 1),
     );

@@ -92,7 +92,7 @@ export class Room {
     const { most, expected, product } = order;
     if (most !== null && expected !== null && expected > most) {
       const [allowed, costs] = [most, expected].map((sum) => (sum / 1e6).toFixed(2));
-      const why = `over max_cost: a unit may cost ${allowed}, and costs about ${costs}`;
+      const why = `over max_cost: the order may cost ${allowed}, and costs about ${costs}`;
       return { limit: `max_cost of ${product}`, why };
     }
     for (const limit of this.#of(order)) {

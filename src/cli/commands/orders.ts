@@ -217,7 +217,7 @@ async function preview(which: Which, options: AckOptions, context: CliContext): 
     need_decision: left,
   };
   const head = [
-    `${count}${count === 0 ? '' : ` (${countsText(counts)})`} would be acknowledged; to acknowledge them, add --yes\n`,
+    `${count}${count === 0 ? '' : ` (${countsText(counts)})`} would be acknowledged; do it with --yes\n`,
     left === 0 ? '' : `${left} other rows need a decision and stay\n`,
     count > rows.length ? `The first ${rows.length} of them:\n` : '',
   ].join('');

@@ -62,7 +62,7 @@ async function preview(
   context: CliContext,
 ): Promise<void> {
   const count = await withReader(options, (reader) => reader.redeliveryCount(which));
-  const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again; to write them, add --yes\n`;
+  const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again; do it with --yes\n`;
   writeAnswer(context, options, { would_rewrite: count }, text);
 }
 

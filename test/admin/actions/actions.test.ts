@@ -127,7 +127,7 @@ describe('a form of a page', () => {
     await box.opened();
     const answer = await browser.post({ ...form, reason });
     expect(answer.status).toBe(409);
-    expect(answer.text).toContain('is sending: it cannot be changed by cancel');
+    expect(answer.text).toContain('is sending, so the entry cannot be changed by cancel');
     expect(answer.text).toContain('What can be done instead');
     expect(answer.text).toContain(`href="${orderPath}"`);
     expect(statesOf(box)).toEqual(['sending']);

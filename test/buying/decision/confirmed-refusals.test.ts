@@ -104,7 +104,9 @@ describe('a rejection of an order that was sent for the first time', () => {
 
   it('says where lookups do not work that it may have been bought, not that it was', () => {
     const { reviewReason } = decide('order_refused', { canLookUp: false });
-    expect(reviewReason).toMatch(/it cannot be looked up: .*, it may have been bought$/);
+    expect(reviewReason).toMatch(
+      /the order cannot be looked up: .*, the order was perhaps bought$/,
+    );
   });
 
   it('stays as it is while the lookup fails: it is not sent again', () => {

@@ -266,7 +266,7 @@ describe('the decision about a submission', () => {
     // An earlier copy of a call may have cancelled it.
     expect(third).toMatchObject({
       state: 'needs_review',
-      reviewReason: expect.stringContaining('whether an earlier copy of the call'),
+      reviewReason: expect.stringContaining('whether an earlier call'),
     });
     expect(refused(cancel, 'order_refused').state).toBe('needs_review');
     expect(refused(cancel, 'not_found').state).toBe('needs_review');
@@ -325,7 +325,7 @@ describe('the decision about a lookup', () => {
       );
       expect(blind).toMatchObject({ state: 'needs_review', answer: null });
       expect(blind.reviewReason).toBe(
-        `answered answer_mismatch: ${message}, and it cannot be looked up`,
+        `answered answer_mismatch: ${message}, and the order cannot be looked up`,
       );
     }
   });

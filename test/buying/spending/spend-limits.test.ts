@@ -323,7 +323,7 @@ describe('a price that rises', () => {
     ).toEqual([
       {
         code: 'max_cost of card',
-        message: 'over its max_cost: it may cost 20.00, and costs about 180.00',
+        message: 'over max_cost: the order may cost 20.00, and costs about 180.00',
       },
     ]);
     expect(await worker.pauses()).toEqual([]);
@@ -342,7 +342,7 @@ describe('a price that rises', () => {
     await worker.pass(60_000);
     expect(charges).toHaveLength(1);
     expect(await worker.pauses()).toMatchObject([
-      { reason: 'price_rose', message: 'a unit costs 94.50 USD, and its order allows 10.00 USD' },
+      { reason: 'price_rose', message: 'a unit costs 94.50 USD, but the order allows 10.00 USD' },
     ]);
   });
 

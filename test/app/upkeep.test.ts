@@ -53,7 +53,9 @@ it('makes no backup that would fill the disk, and says so in health until one is
   const upkeep = make();
   await upkeep.start();
   await expect
-    .poll(() => log.some(({ msg }) => String(msg).startsWith('the upkeep failed')))
+    .poll(() =>
+      log.some(({ msg }) => String(msg).startsWith('the backup or check of the database failed')),
+    )
     .toBe(true);
   await upkeep.stop();
   const later = make();

@@ -218,7 +218,7 @@ describe('a command', () => {
       'none',
       '--dry-run',
     );
-    expect(known).toMatchObject({ code: 0, stdout: 'no entries fit\n' });
+    expect(known).toMatchObject({ code: 0, stdout: 'no entries match\n' });
   });
 });
 

@@ -84,8 +84,8 @@ describe('order-sync wire test', () => {
       'not read: order_number: you cannot tell',
       'not read: reference: an answer that belongs to another order',
       'not read: cost: spending is not counted',
-      'not read: currency: the cost counts as one in',
-      'to correct: is charged_amount the cost? map it in `answer.cost`',
+      'not read: currency: the cost is counted in',
+      'to correct: is charged_amount the cost? If so, map it in `answer.cost`',
     ])
       expect(unread.stdout).toContain(text);
     const cost = 'wholesale.wire.answer.cost=[charged_amount]';

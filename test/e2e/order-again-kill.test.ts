@@ -80,7 +80,7 @@ it(`${lines} refused lines are each bought once when they are ordered again, whe
   expect(codes[0]).not.toBe(0);
   const left = lines - countOf('replaced = 1');
   if (left > 0) await reorder('--confirm', String(left), ...why);
-  expect((await reorder()).stdout).toBe('no entries fit\n');
+  expect((await reorder()).stdout).toBe('no entries match\n');
   await until(() => countOf("state = 'fulfilled'") === lines + 1);
   expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
 

@@ -277,7 +277,7 @@ function bulkPreview(
     inputs: order === 'reorder' ? countInput(references.length) : undefined,
     fields: { action: 'bulk', order, ...filter, seen_ms: String(untilMs), confirmed: 'yes' },
   };
-  return html`<p>${matched} entries fit: ${countsText(statesOf(preview))}.</p>
+  return html`<p>${matched} entries match: ${countsText(statesOf(preview))}.</p>
 <p><strong>${affectedText(affects, nowMs)}</strong></p>
 ${matched > mostInRun ? html`<p class="warning">One run takes ${mostInRun} of them. Repeat it for the others.</p>` : null}
 <details><summary>The first of them</summary><ul>${references.slice(0, shown).map((reference) => html`<li class="code">${reference}</li>`)}</ul></details>

@@ -99,7 +99,7 @@ function afterLookup(input: DecisionInput, cell: Cell, outcome: Outcome): Settle
   if (applied.state !== 'rejected' || facts.operation === 'esim_cancel') return applied;
   return policy.canLookUp
     ? confirm(input, outcome)
-    : refusalInReview(applied, 'it cannot be looked up');
+    : refusalInReview(applied, 'the order cannot be looked up');
 }
 
 /** A rejection that no lookup has confirmed. */

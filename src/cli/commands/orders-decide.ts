@@ -301,7 +301,7 @@ function showPreview(
   const first = references.slice(0, shown);
   const lines = [
     matched === 0
-      ? 'no entries fit'
+      ? 'no entries match'
       : `${matched} entries match (${countsText(states)}) and would be ${participles[order]}; do it with ${order === 'reorder' ? `--confirm ${references.length}` : '--yes'}`,
     ...(matched === 0 ? [] : [affectedText(affects, context.clock.wallMs())]),
     ...(matched > mostInRun

@@ -341,7 +341,7 @@ describe('an action for many', () => {
     const list = '/orders?state=pending';
     const asked = { ...(await browser.formNamed(list, 'Decide on all of them')), order: 'hold' };
     const preview = await browser.post(asked);
-    expect([preview.status, preview.text.includes('3 entries fit: 3 pending')]).toEqual([
+    expect([preview.status, preview.text.includes('3 entries match: 3 pending')]).toEqual([
       200,
       true,
     ]);
@@ -377,7 +377,7 @@ describe('an action for many', () => {
       order: 'hold',
     };
     const preview = await browser.post({ ...form, orders: `${first},${third}` });
-    expect(preview.text).toContain('2 entries fit: 2 pending');
+    expect(preview.text).toContain('2 entries match: 2 pending');
     const done = await browser.post({ ...formsOf(preview.text)[0]?.fields, reason });
     expect((await browser.get(done.headers['location'] ?? '')).text).toContain(
       'Hold: 2 of 2 entries are done',
@@ -428,7 +428,7 @@ describe('an action for many', () => {
       await stepsOf(box.store).closeAttempt(close(await box.opened(), rejected));
     const browser = await signedIn(box);
     const preview = await browser.post(await browser.formNamed('/attention', 'Order again all 3'));
-    expect(preview.text).toContain('3 entries fit: 3 rejected');
+    expect(preview.text).toContain('3 entries match: 3 rejected');
     expect(preview.text).toContain('3 orders, 3 lines of unknown cost, the oldest for');
     expect(preview.text).toContain('Type 3 to confirm');
     const form = { ...formsOf(preview.text)[0]?.fields, reason };

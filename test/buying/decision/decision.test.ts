@@ -198,7 +198,7 @@ describe('the decision about a submission', () => {
     for (const word of ['reversed', 'partially_refunded', 'on hold'])
       expect(states([word, 'none'])).toMatchObject({
         state: 'needs_review',
-        reviewReason: expect.stringContaining(`its status is "${word}"`),
+        reviewReason: expect.stringContaining(`status is "${word}"`),
       });
   });
 

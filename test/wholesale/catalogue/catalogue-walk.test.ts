@@ -117,7 +117,7 @@ describe('a catalogue is read', () => {
   ])('never beyond the base address: %s', async (next) => {
     const walk = await walkOver(() => list(['a'], { next }), { mode: 'next' });
     expect(walk).toMatchObject({ keys: ['a'], paths: ['/v1/products'] });
-    expect(walk.incomplete).toContain('not below wholesale.base_url');
+    expect(walk.incomplete).toContain('outside of wholesale.base_url');
   });
 
   it('as a failed step when the answer has no list', async () => {

@@ -251,7 +251,7 @@ describe('SIGHUP', () => {
     const refused = await reload();
     expect(refused.code).toBe(3);
     expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'CONFIG_INVALID' });
-    expect(refused.stderr).toContain('its budget is counted under that name');
+    expect(refused.stderr).toContain('under which its budget is counted');
     expect(await worker.end('SIGTERM')).toBe(0);
     expect((await reload()).code).toBe(6);
   });

@@ -204,7 +204,7 @@ describe('an entry that was shown more units than it ordered', () => {
 it('all units that were ordered take the place of what a wrong mapping read', async () => {
   const unread: Settlement = {
     ...settledBy(shows('N-1', { code: 'CARD-1' }), 'needs_review'),
-    reviewReason: 'the units in the answer have fields that `wholesale.wire` does not read: secret',
+    reviewReason: 'its units have fields that wholesale.wire does not read: secret',
   };
   const reference = await buy('first', unread);
   const units = [{ code: 'DDDD-4444' }];

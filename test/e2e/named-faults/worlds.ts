@@ -70,7 +70,7 @@ const row = (what: string, kind: string, words: readonly string[], action: RegEx
 const rejected = (what: string, code: string, product: string): Fault =>
   row(what, 'rejected', [code, product], /orders reorder/);
 const inReview = (what: string, product: string, code: string): Fault =>
-  row(what, 'needs_review', [product, code], /Compare it with the supplier's list, then settle it/);
+  row(what, 'needs_review', [product, code], /Compare the line with the supplier's list, then settle it/);
 const sink = (what: string, name: string, reason: string, isOutage = false): Fault => ({
   what,
   cause: all(name, reason),
@@ -311,7 +311,7 @@ function account(
   };
 }
 
-const ask = /wait for the next try|wait if the supplier is down/;
+const ask = /wait for the next try|if the supplier is down, wait/;
 async function spoiltApi(
   spoil: (api: Awaited<ReturnType<typeof openApi>>) => Promise<void> | void,
 ) {
@@ -501,7 +501,7 @@ const machine: SpoiltWorld = {
       'folder:folder',
       'fail',
       /This watched folder/,
-      /repair what the log names/,
+      /the log says which/,
     ),
     check(
       'a changed configuration with a mistake',

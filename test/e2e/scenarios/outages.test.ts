@@ -174,7 +174,7 @@ const outages: readonly Scenario[] = [
         const [row] = world.installation.query<{ review_reason: string }>(
           "SELECT review_reason FROM outbox WHERE state = 'needs_review' AND operation = 'esim_order'",
         );
-        expect(row?.review_reason).toContain('is its path right, and wholesale.base_url?');
+        expect(row?.review_reason).toContain('are its path and wholesale.base_url right?');
       },
     ],
   },

@@ -129,7 +129,7 @@ describe('a CSV file of three columns in the inbox', () => {
     bench.drop('second.csv', 'order_id,variant,currency\n1,v,USD\n1,w,USD\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 0, rejected: 2 });
     expect(bench.report().lines?.[0]?.rule).toContain(
-      'A line that was the only one of its order before has the id 1',
+      'A line that was bought alone before has the id 1',
     );
     bench.drop('third.csv', 'order_id,line_id,variant,currency\n1,1,v,USD\n1,2,w,USD\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1, known: 1 });

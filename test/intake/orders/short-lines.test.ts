@@ -50,7 +50,7 @@ describe('a line of a JSON order', () => {
       ['/lines/1/line_id', null],
     ]);
     expect(rejections[0]?.rule).toContain(
-      'A line that was the only one of its order before has the id 1',
+      'A line that was bought alone before has the id 1',
     );
   });
 

@@ -57,7 +57,7 @@ it('a worker says why an order waits whose shop does not answer, and buys it aft
   await worker.line(waits);
   const { stdout } = await commandLine(installation, 'orders', 'show', '727');
   expect(stdout).toMatch(
-    /waits {7}its order is read again from the shop .* no complete answer within 1500 ms/,
+    /waits {7}the order must be read again from the shop .* no complete answer within 1500 ms/,
   );
   expect(boughtBy(installation)).toBe(0);
   installation.configure((config) => void delete config.intake.webhook.woocommerce[0].rest);

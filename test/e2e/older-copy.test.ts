@@ -182,9 +182,7 @@ describe('an older copy of the database', { timeout: 60_000 }, () => {
     const { place, calls } = await boughtMoreThanTheCopyKnows();
     for (const end of ['', '-wal', '-shm']) rmSync(`${place.databasePath}${end}`, { force: true });
     const worker = place.start();
-    const line = await worker.line(({ msg }) =>
-      msg.startsWith('this is not the outbox that'),
-    );
+    const line = await worker.line(({ msg }) => msg.startsWith('this is not the outbox that'));
     expect(line['level']).toBe('error');
     await worker.started();
     place.drop('again.ndjson', lines);

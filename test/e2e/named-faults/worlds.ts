@@ -70,7 +70,12 @@ const row = (what: string, kind: string, words: readonly string[], action: RegEx
 const rejected = (what: string, code: string, product: string): Fault =>
   row(what, 'rejected', [code, product], /orders reorder/);
 const inReview = (what: string, product: string, code: string): Fault =>
-  row(what, 'needs_review', [product, code], /Compare the line with the supplier's list, then settle it/);
+  row(
+    what,
+    'needs_review',
+    [product, code],
+    /Compare the line with the supplier's list, then settle it/,
+  );
 const sink = (what: string, name: string, reason: string, isOutage = false): Fault => ({
   what,
   cause: all(name, reason),

@@ -49,9 +49,7 @@ describe('a line of a JSON order', () => {
       ['/lines/0/line_id', null],
       ['/lines/1/line_id', null],
     ]);
-    expect(rejections[0]?.rule).toContain(
-      'A line that was bought alone before has the id 1',
-    );
+    expect(rejections[0]?.rule).toContain('A line that was bought alone before has the id 1');
   });
 
   it('without a balance is told every place that may name it', async () => {

@@ -23,7 +23,7 @@ export const adminSection = section('The admin server.', {
     100,
     'The tokens for the admin pages, see docs/pages.md. Empty: no pages; with the sandbox, pages without actions.',
     {
-      name: keyName.describe('The person who signs in with this token, as named in the audit log.'),
+      name: keyName.describe('Who signs in with this token: the name in the audit log.'),
       role: role.describe('`viewer` can read the pages, `operator` can also decide.'),
       ...tokenValue,
     },

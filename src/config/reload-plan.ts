@@ -47,7 +47,7 @@ export function readUntilStable(load: () => LoadedConfig): LoadedConfig {
     before = now;
   }
   throw new OrderSyncError('CONFIG_INVALID', 'The configuration kept changing while it was read', {
-    hint: 'reload the configuration again when the program that writes it has finished',
+    hint: 'reload again when the program that writes the file has finished',
   });
 }
 

@@ -54,7 +54,7 @@ export const configSchema = keysOf({
   ),
   data_dir: pathText
     .default('data')
-    .describe('The folder of `order-sync.db`, and of all other folders whose key is not set.'),
+    .describe('The folder of `order-sync.db`, and of all folders that are not set.'),
   init: z
     .enum(['never', 'if-missing'])
     .default('never')

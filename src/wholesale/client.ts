@@ -356,7 +356,7 @@ export class WholesaleClient {
     if (path === 'off') return noLookup;
     // An order number comes from the API: a strange one must not throw.
     if (!isPathPart(key) || (number !== null && !isPathPart(number)))
-      return 'this value cannot stand in the path of a lookup';
+      return 'this value cannot be part of a path';
     const values = { key, reference: key, ...(number === null ? {} : { number }) };
     return {
       method,

@@ -146,7 +146,7 @@ function problemsOf({ kind, row, message, read, leaves }: Explained): readonly s
 /** What is lost while a value of a successful order is not read. */
 const lostWithout = {
   order_number: 'you cannot tell the supplier the order number',
-  reference: 'an answer that belongs to another order is noticed only by its product',
+  reference: 'an answer for another order is noticed only by its product',
   cost: 'spending is not counted',
   currency: 'the cost is counted in the currency of the order',
 } as const;

@@ -25,7 +25,7 @@ it('shows which keys sealed what, and which are missing or not used any more', a
     ['KEY', 'ENTRIES'],
     ['k2', '0', 'seals'],
     ['k1', '1', 'opens, until it is rotated'],
-    ['k0', '0', 'not used any more: you can remove this key from seal.keys'],
+    ['k0', '0', 'not used any more: can be removed from seal.keys'],
     [''],
   ]);
 });

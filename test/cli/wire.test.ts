@@ -82,7 +82,7 @@ describe('order-sync wire test', () => {
     expect(unread.code).toBe(8);
     for (const text of [
       'not read: order_number: you cannot tell',
-      'not read: reference: an answer that belongs to another order',
+      'not read: reference: an answer for another order',
       'not read: cost: spending is not counted',
       'not read: currency: the cost is counted in',
       'to correct: is charged_amount the cost? If so, map it in `answer.cost`',

@@ -30,7 +30,7 @@ const limits = listOf(
       .describe('`hour`: in any 60 minutes; `day`: in any 24 hours; `order`: with one reference.'),
     source: orNull(sourceSchema).describe('Only orders of this source count. Unset: all orders.'),
     customer: orNull(z.enum(['email', 'phone'])).describe(
-      'The limit is per customer (e-mail address or phone), over all shops. Unset: for all customers together.',
+      'The limit is per customer (e-mail address or phone), over all shops. Unset: all together.',
     ),
     alert_at: count(1, 100)
       .default(80)

@@ -183,7 +183,7 @@ async function buyDemoEsims({ wholesale }: Config, clock: Clock): Promise<void> 
         'UNREACHABLE',
         `The embedded sandbox does not sell: ${outcome.message}`,
         {
-          hint: 'remove the data folder to start the demo from the beginning',
+          hint: 'remove the data folder to restart the demo empty',
         },
       );
     }

@@ -22,7 +22,7 @@ const lookedUpFirst =
 export function addInit(program: Command, context: CliContext): void {
   const command = program
     .command('init')
-    .option('--example', 'only write an example config file, if there is none')
+    .option('--example', 'only write an example config, if there is none')
     .option(
       '--after-loss',
       'the outbox was lost or restored: look each order up before it is sent',

@@ -52,7 +52,7 @@ function addList(orders: Command, context: CliContext): void {
       '--search <text>',
       'search by order id, order number, SKU, e-mail address or the end of a code',
     )
-    .option('--attention', 'only orders in the attention list, with the rows of this list')
+    .option('--attention', 'only orders in the attention list, and its rows')
     .option('--limit <n>', 'at most this many', wholeNumber(1, 1000), 50)
     .option(
       '--before <id>',

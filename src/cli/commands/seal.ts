@@ -110,6 +110,6 @@ function meaningOf(
   if (!isConfigured) return 'missing in seal.keys: the worker does not start without this key';
   if (id === first) return 'seals';
   return entries === 0
-    ? 'not used any more: you can remove this key from seal.keys'
+    ? 'not used any more: can be removed from seal.keys'
     : 'opens, until it is rotated';
 }

@@ -18,7 +18,7 @@ export const skuRuleKeys = {
     ),
   fallback_currency: currencySchema
     .optional()
-    .describe('The balance to charge if the first balance does not cover the order.'),
+    .describe('The balance if the first balance does not cover the order.'),
   max_cost: moneySchema
     .optional()
     .describe('The most that one unit may cost, in its currency. Dearer orders are held.'),

@@ -163,6 +163,6 @@ function unusable(step: string, place: string, cause: unknown): unknown {
     ? 'inbox, work, archive and rejected must be on one mount: mount their common parent folder instead of each folder.'
     : hasErrno(cause, 'EACCES', 'EPERM', 'EROFS')
       ? howToOpen(place)
-      : 'Check that the path is a folder, that its volume is mounted, and that the disk is not full.';
+      : 'Check that the path is a folder, its volume mounted, and the disk not full.';
   return new OrderSyncError('FOLDER_UNUSABLE', `Cannot ${step}: ${cause.message}`, { hint, cause });
 }

@@ -80,7 +80,7 @@ function configure(database: Sqlite): void {
   if (found === 'journal_mode = wal, synchronous = 2, foreign_keys = 1') return;
   throw new OrderSyncError(
     'DATABASE_UNSAFE',
-    `The database does not accept the safety settings of order-sync: ${found}`,
+    `The database refuses these safety settings: ${found}`,
     {
       hint: 'this build of SQLite or this disk cannot be used; nothing was changed',
     },

@@ -31,7 +31,7 @@ export function migrations(): readonly SchemaFile[] {
   for (const [index, { name }] of knownMigrations.entries()) {
     assert(
       Number(name.slice(0, 4)) === index + 1,
-      `migrations must be numbered without a gap, but this one is not: ${name}`,
+      `migrations are numbered without a gap, but not ${name}`,
     );
   }
   return knownMigrations;

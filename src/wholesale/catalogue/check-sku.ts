@@ -54,7 +54,7 @@ function checkProduct(
 ): SkuVerdict | null {
   if (!sellable) return problem('not_api_sellable', `"${variant}" is sold on the website only`);
   if (maxQuantity === null || quantity <= maxQuantity) return null;
-  const rule = `one piece sold in the shop buys ${quantity}, but one order may have at most ${maxQuantity} of "${variant}"`;
+  const rule = `one piece in the shop buys ${quantity}, but one order may have at most ${maxQuantity} of "${variant}"`;
   return problem('limit_exceeded', rule);
 }
 
@@ -70,7 +70,7 @@ function checkPlan(quantity: number, days: number | null, facts: Plan): SkuVerdi
     );
   }
   if (quantity > orderLimits.esimQuantity) {
-    const rule = `one piece sold in the shop buys ${quantity} eSIMs, but one order may have at most ${orderLimits.esimQuantity}`;
+    const rule = `one piece in the shop buys ${quantity} eSIMs, but one order may have at most ${orderLimits.esimQuantity}`;
     return problem('limit_exceeded', rule);
   }
   if (days === null || (days >= (minDays ?? days) && days <= (maxDays ?? days))) return null;

@@ -139,7 +139,7 @@ export async function reloadWorker(where: WorkerPlace): Promise<ReloadReport> {
   if (report !== null) return report;
   await requireOwnDatabase(where);
   throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
-    hint: 'is the worker running, with this data_dir and as this user? If not, no reload is needed: the worker reads its configuration at the start',
+    hint: 'is the worker running, with this data_dir and as this user? If not, no reload is needed: a worker reads its configuration at the start',
   });
 }
 

@@ -11,7 +11,7 @@ import {
 import { isCronExpression } from '../ops/schedule.ts';
 
 export const seal = section(
-  'The keys that seal (encrypt) delivered codes in the database. See docs/sealing.md.',
+  'The keys that encrypt delivered codes in the database. See docs/sealing.md.',
   {
     keys: listOf(
       16,

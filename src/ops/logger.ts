@@ -69,7 +69,7 @@ export function createLogger(options: LogOptions, stream: LogStream): Logger {
     if (dropped > 0) {
       const lines = dropped;
       dropped = 0;
-      logger.error({ lines }, 'the reader of the log was too slow: log lines were dropped');
+      logger.error({ lines }, 'the log was read too slowly: lines were dropped');
     }
     stream.write(pretty ? terminalText(line) : line);
   };

@@ -20,7 +20,7 @@ const callbacks = listOf(20, 'URLs to which signed results are posted. See docs/
   name: keyName.describe('The name in logs and deliveries: `callback:<name>`.'),
   url: httpUrl.describe('Where results are posted.'),
   secrets: secretsOf(1, 5, '`whsec_` and base64 of 24 to 64 bytes.').describe(
-    'The secrets that sign each post to this URL.',
+    'The secrets that sign each post.',
   ),
   sources: orNull(someSources).describe('The sources whose results are posted. Unset: all.'),
   events: orNull(z.array(z.enum(resultEventTypes)).min(1).max(resultEventTypes.length)).describe(

@@ -40,7 +40,7 @@ describe('the log', () => {
       {
         level: 'error',
         lines: 3,
-        msg: 'the reader of the log was too slow: log lines were dropped',
+        msg: 'the log was read too slowly: lines were dropped',
       },
       { msg: 'last' },
     ]);

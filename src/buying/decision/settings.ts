@@ -7,7 +7,7 @@ export const submitSection = section('How orders are sent.', {
     // `config` sets it.
     .transform((given) => given ?? 8)
     .describe(
-      'How many calls may be in flight or have an unknown outcome, in all. Default: 8, and 4 more for each further key.',
+      'How many calls may be in flight or have an unknown outcome. Default: 8, and 4 more for each further key.',
     )
     .meta(live),
   in_flight_window_ms: durationMs(0, 86_400_000)

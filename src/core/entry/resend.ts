@@ -31,7 +31,7 @@ const elsewhereReason =
 const endingReason =
   'the line was cancelled after a call was sent, and cannot be looked up: was it bought?';
 const expiredReason =
-  'the API has perhaps forgotten the reference of the line, so the line is not sent again; the order cannot be looked up';
+  'the API has perhaps forgotten the reference, so the line is not sent again; the order cannot be looked up';
 
 /**
  * Decides this when the call is about to be made: since the next step was chosen, a pause or a full

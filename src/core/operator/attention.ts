@@ -123,7 +123,7 @@ export const attentionReasons = {
     'nothing: the first content counts',
   )`compare the two contents in ${'show'}, then end this row with ${'ack'}`,
   sku_unknown: line`correct the SKU map or the SKU in the shop to buy the line; or end this row with ${'ack'}`,
-  changed_in_shop: line`look at the order in the shop and decide what the customer gets (${'give'} gives a part of the pieces), then end this row with ${'ack'}`,
+  changed_in_shop: line`look at the order in the shop and decide what the customer gets (${'give'} gives a part), then end this row with ${'ack'}`,
   webhook_off: holding(
     "nothing: read-back brings the shop's orders, minutes later",
   )`switch the webhook on in the shop, or give the worker's key permission to write; the row ends by itself`,

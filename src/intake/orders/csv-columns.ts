@@ -99,7 +99,7 @@ const columnLimit = 500;
 export const headerExample =
   'The first line names the columns, for example: order_id,variant,currency';
 const restOfFile =
-  '. If this is the rest of a file, send the whole file, named .tmp until it is complete.';
+  '. If this is the rest of a file, send the whole file, named *.tmp until it is complete.';
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
 const nameIn = (rules: ColumnRules, column: CsvColumn): string =>

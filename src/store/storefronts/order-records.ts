@@ -178,7 +178,7 @@ export function flagUnreadableLines(
     .map((line) => ({ code, value: null, ...line }));
   const more = lines.length - flags.length;
   if (more > 0) {
-    const rule = `has ${more} more lines that cannot be read; nothing was bought for these lines: compare the order with the shop`;
+    const rule = `has ${more} more lines that cannot be read; nothing was bought for them: compare the order with the shop`;
     flags.push({ code, field: 'line_items', lineId: null, rule, value: null });
   }
   return setUnreadableFlags(outbox, order, flags);

@@ -234,7 +234,7 @@ export class ShopReader {
       counts.unreadable += 1;
       logger.error(
         { order_id: listed.id },
-        "the shop's list of orders has an item that is not an order: review the list in the shop",
+        "the shop's list of orders has an item that is not an order: review it in the shop",
       );
     }
     this.#count(result, counts);

@@ -54,7 +54,7 @@ export const shopKeys = {
     .max(20)
     .default([])
     .describe(
-      'Other web addresses of the shop. An order that names any other web address comes from a copy of the shop and is not bought.',
+      'Other web addresses of the shop. An order that names another web address comes from a copy of the shop and is not bought.',
     ),
   iccid_field: z
     .string()
@@ -77,7 +77,7 @@ export const restKeys = {
       'must be a cron expression of five or six fields, for example "*/5 * * * *"',
     )
     .default('*/5 * * * *')
-    .describe('When the shop is read, as a cron expression in UTC. It is also read at the start.'),
+    .describe('When the shop is read, as a cron expression in UTC; also read at the start.'),
 };
 
 /**

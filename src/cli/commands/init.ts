@@ -89,9 +89,7 @@ function writeExample(file: string, context: CliContext): void {
   );
   writeFileSync(file, text, { flag: 'wx' });
   report(context, true, file);
-  context.stdout.write(
-    'Change the values marked "yours" in this file, then run `order-sync check-config`\n',
-  );
+  context.stdout.write('Change the values marked "yours", then run `order-sync check-config`\n');
 }
 
 /** Returns why the database that is there is an older copy; null if it is none. */

@@ -52,7 +52,7 @@ export const givenAgain = {
   field: 'order_key',
   rule: 'the shop gave the id of this order to another sale, as after a deletion or a restored backup',
   advice:
-    'nothing was bought for the other sale. To buy it, send it under another order id as a file or by HTTP',
+    'the other sale was not bought. To buy it, send it under another order id as a file or by HTTP',
   origin: '',
 } as const;
 

@@ -104,7 +104,7 @@ export class ShopRechecks {
       this.maxAgeMs = -1;
       logger.warn(
         { message: messageOf(error) },
-        "the newest orders could not be read to look for another worker's results",
+        "the newest orders could not be checked for another worker's results",
       );
     }
   }

@@ -406,7 +406,7 @@ const files: SpoiltWorld = {
       'an order that came again with other content',
       'invalid_line',
       ['conflict'],
-      /compare both in/,
+      /compare the two contents in/,
     ),
   ],
   start: async () => {
@@ -512,7 +512,7 @@ const machine: SpoiltWorld = {
       'a changed configuration with a mistake',
       'config',
       'warn',
-      /configuration was refused/,
+      /changed configuration has mistakes/,
       /check-config/,
     ),
     // A backup is made once a minute.
@@ -531,7 +531,7 @@ const machine: SpoiltWorld = {
       'progress_file',
       'warn',
       /progress file/,
-      /repair it/,
+      /repair the progress file/,
     ),
   ],
   start: async () => {
@@ -589,7 +589,7 @@ const fullDisk: SpoiltWorld = {
 
 const clock = (what: string, aheadMs: number, cause: RegExp): SpoiltWorld => ({
   name: what,
-  faults: [check(what, 'clock', 'warn', cause, /let NTP set it/)],
+  faults: [check(what, 'clock', 'warn', cause, /use NTP it/)],
   start: async () => {
     const api = await openApi();
     const spoilt = await startSpoilt({ api: api.url });
@@ -617,7 +617,7 @@ const shop: SpoiltWorld = {
       ...storefront(
         'a webhook that the shop switched off',
         ['webhook_off'],
-        /switch this mail on in the shop/,
+        /switch the webhook on in the shop/,
       ),
       health: /has switched off its webhook/,
     },

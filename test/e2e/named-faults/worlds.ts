@@ -589,7 +589,7 @@ const fullDisk: SpoiltWorld = {
 
 const clock = (what: string, aheadMs: number, cause: RegExp): SpoiltWorld => ({
   name: what,
-  faults: [check(what, 'clock', 'warn', cause, /use NTP it/)],
+  faults: [check(what, 'clock', 'warn', cause, /use NTP/)],
   start: async () => {
     const api = await openApi();
     const spoilt = await startSpoilt({ api: api.url });

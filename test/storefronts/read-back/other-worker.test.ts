@@ -85,7 +85,7 @@ it('a worker buys nothing before it has looked at the newest orders of its shop,
   const worker = installation.start();
   await worker.started();
   await deliver(worker, pay(stub, '7'));
-  const waits = await worker.line(({ msg }) => msg.startsWith('an order could not be read again'));
+  const waits = await worker.line(({ msg }) => msg.startsWith('an order is not bought yet'));
   expect([waits['problem'], boughtBy(installation)]).toEqual([expect.stringContaining('500'), 0]);
   isDown = false;
   await waitFor(installation, '7', 'fulfilled');

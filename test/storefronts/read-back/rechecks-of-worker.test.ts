@@ -6,7 +6,7 @@ import type { StubOrder } from '../../support/shops/shop-order.ts';
 
 const takenIn = ({ msg }: { msg: string }): boolean => msg === 'storefront order taken in';
 const waits = ({ msg }: { msg: string }): boolean =>
-  msg.startsWith('an order could not be read again');
+  msg.startsWith('an order is not bought yet');
 
 /**
  * A paid order whose webhook comes 90 minutes late, in a shop whose list does not show it any more.

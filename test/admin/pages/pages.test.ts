@@ -421,7 +421,7 @@ describe('the pages', () => {
     const session = await as(operatorToken);
     const { text } = await ask('/deliveries', session);
     expect(text).toContain('No other result waits.');
-    expect(text).not.toContain('every sink has what it should have');
+    expect(text).not.toContain('every sink has all its results');
     expect(text).toMatch(/Next try <time[^>]*>now</);
     expect(text).toContain('<summary class="button primary">Try now</summary>');
     const form = { action: 'resume', scope: 'sink:folder', reason: 'it is mounted again' };

@@ -5,8 +5,7 @@ import type { StubWooCommerce } from './stub-shop.ts';
 import type { StubOrder } from '../../support/shops/shop-order.ts';
 
 const takenIn = ({ msg }: { msg: string }): boolean => msg === 'storefront order taken in';
-const waits = ({ msg }: { msg: string }): boolean =>
-  msg.startsWith('an order is not bought yet');
+const waits = ({ msg }: { msg: string }): boolean => msg.startsWith('an order is not bought yet');
 
 /**
  * A paid order whose webhook comes 90 minutes late, in a shop whose list does not show it any more.

@@ -52,7 +52,7 @@ describe('a file of several batches of which every line is taken in exactly once
     await bench.intake.scanOnce();
     expect(bench.report()).toMatchObject({
       code: 'poison_file',
-      next_step: expect.stringContaining('lines that are known are not bought again'),
+      next_step: expect.stringContaining('sent again are not bought twice'),
     });
     expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
 

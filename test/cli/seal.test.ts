@@ -24,7 +24,7 @@ it('shows which keys sealed what, and which are missing or not used any more', a
   expect(stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
     ['KEY', 'ENTRIES'],
     ['k2', '0', 'seals'],
-    ['k1', '1', 'opens, until it is rotated'],
+    ['k1', '1', 'still decrypts, until `seal rotate`'],
     ['k0', '0', 'not used any more: can be removed from seal.keys'],
     [''],
   ]);

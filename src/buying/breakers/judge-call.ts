@@ -257,7 +257,7 @@ function opened(
     if (pauses.some((pause) => pause.scope === scope)) return [];
     const of = isFamily ? ` of ${products} products` : '';
     const message = `${counted.length} ${counted.length === 1 ? 'entry' : 'entries in a row'}${of}: ${call.message}`;
-    // A balance has paid an order since then, so it is tried soon.
+    // A balance resumes when it has paid an order, or by an operator: it is tried soon again.
     const probes = scope === call.scopes.balance ? 0 : probesBefore(scope);
     return [{ scope, reason, message, probes }];
   });

@@ -50,7 +50,7 @@ const descriptions = {
   release: 'return a held entry to the state that it had before',
   cancel: 'cancel an entry for which nothing was charged',
   retry: 'retry an entry now, with the same reference',
-  reorder: 'order a line that was certainly not bought again, under a new reference',
+  reorder: 'order again, under a new reference, a line that was certainly not bought',
 } as const;
 
 /**

@@ -111,5 +111,5 @@ function meaningOf(
   if (id === first) return 'seals';
   return entries === 0
     ? 'not used any more: can be removed from seal.keys'
-    : 'opens, until it is rotated';
+    : 'still decrypts, until `seal rotate`';
 }

@@ -23,30 +23,32 @@ export interface ArchivedFile {
 }
 
 const watchedMs = 60_000;
+/** So many, the newest, are looked at in every scan. */
 const watchedFiles = 500;
+const keptFiles = 20_000;
 
 /**
  * Watches files after they were archived: a writer that paused and seemed to be done may add orders
- * to them there.
+ * to them there. Each is looked at once more after its time, because one scan of many files may
+ * take longer; of more than 20,000 files the oldest are not.
  */
 export class ArchivedFiles {
   #watched: (ArchivedFile & { untilMs: number })[] = [];
 
   watch(file: ArchivedFile, steadyMs: number): void {
     this.#watched.push({ ...file, untilMs: steadyMs + watchedMs });
-    if (this.#watched.length > watchedFiles) this.#watched.shift();
+    if (this.#watched.length > keptFiles) this.#watched.shift();
   }
 
   async takeChanged(steadyMs: number): Promise<readonly ArchivedFile[]> {
+    const isOver = (file: { untilMs: number }): boolean => file.untilMs <= steadyMs;
     const changed: ArchivedFile[] = [];
-    for (const file of this.#watched) {
+    const older = this.#watched.slice(0, -watchedFiles).filter(isOver);
+    for (const file of [...older, ...this.#watched.slice(-watchedFiles)]) {
       const signature = await signatureAt(file.path);
       if (signature !== null && signature !== file.signature) changed.push(file);
     }
-    // Each was looked at once more after its time: one scan of many files may take longer.
-    this.#watched = this.#watched.filter(
-      (file) => file.untilMs > steadyMs && !changed.includes(file),
-    );
+    this.#watched = this.#watched.filter((file) => !isOver(file) && !changed.includes(file));
     return changed;
   }
 }

@@ -177,18 +177,23 @@ describe('a file that is written to after it was taken', () => {
   });
 
   it.each([
-    ['for as long as a slow writer may pause', 0],
-    ['after one scan of many files that takes longer', 90_000],
-  ])('is also read again from the archive, %s', async (_when, scanMs) => {
+    ['for as long as a slow writer may pause', 0, 0],
+    ['after one scan of many files that takes longer', 0, 90_000],
+    ['behind more files than each scan looks at', 500, 90_000],
+  ])('is also read again from the archive, %s', async (_when, others, scanMs) => {
     const { intake, config, clock } = await open({ stableMs: 1000 });
     bench.drop('orders.csv', csv('1'));
     await intake.scanOnce();
     clock.advance(1000);
+    for (let n = 0; n < others; n += 1) bench.drop(`other-${n}.csv`, csv('1'));
     expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    await intake.scanOnce();
+    clock.advance(1000);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: others });
     const [archived = ''] = readdirSync(config.archive, {
       recursive: true,
       encoding: 'utf8',
-    }).filter((name) => name.endsWith('.csv'));
+    }).filter((name) => name.endsWith('orders.csv'));
     appendFileSync(join(config.archive, archived), row('2'));
     clock.advance(scanMs);
     expect(await intake.scanOnce()).toMatchObject({ changed: 1, ingested: 0 });
@@ -197,7 +202,11 @@ describe('a file that is written to after it was taken', () => {
       ingested: 1,
       lines: { accepted: 1, known: 1 },
     });
-    expect([bench.entryCount(), bench.archived().length, bench.names('work')]).toEqual([2, 1, []]);
+    expect([bench.entryCount(), bench.archived().length, bench.names('work')]).toEqual([
+      2,
+      1 + others,
+      [],
+    ]);
   });
 });
 

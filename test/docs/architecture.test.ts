@@ -9,7 +9,7 @@ const exists = (path: string): boolean => existsSync(join(projectRoot, path));
 it('every path of docs/architecture.md exists below src/', () => {
   const page = read('docs/architecture.md');
   const table = page.slice(
-    page.indexOf('## Where is what'),
+    page.indexOf('## Where to look'),
     page.indexOf('## What holds it together'),
   );
   const paths = [...table.matchAll(/`([a-z][\w.-]*\/[\w./-]*)`/g)].map(([, path = '']) => path);

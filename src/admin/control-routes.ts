@@ -56,7 +56,7 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     const given = /^Bearer (\S+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? '';
     // It takes the same time for every token, also for one of another length.
     if (!timingSafeEqual(secretDigest(options.token), secretDigest(given))) {
-      const message = 'The control token is of another run of the worker.';
+      const message = 'The control token belongs to another run of the worker.';
       return context.json({ error: { code: 'UNAUTHORIZED', message } }, 401);
     }
     options.proven(context.env.incoming.socket);
@@ -135,7 +135,7 @@ function whyForbidden(
   const host = (context.req.header('host') ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   // A page that reaches this address by DNS rebinding still sends its own host name.
   if (!['127.0.0.1', 'localhost', '::1', options.host].includes(host))
-    return "The host is not this worker's.";
+    return 'The host name in the request is not that of this worker.';
   const site = context.req.header('sec-fetch-site');
   if (context.req.header('origin') !== undefined || (site !== undefined && site !== 'none')) {
     return 'Commands are not accepted from web pages.';

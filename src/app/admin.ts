@@ -130,7 +130,7 @@ const reloadOf = (reloader: ConfigReloader | null) => async (asked: string) => {
   if (reloader === null)
     throw new OrderSyncError(
       'NOT_ALLOWED',
-      'The demo cannot read its configuration: start the demo again',
+      'The demo cannot reload its configuration: start the demo again',
     );
   return await reloader.reload(asked);
 };

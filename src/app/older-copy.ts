@@ -93,7 +93,7 @@ async function compare(
     await beginAfterLoss(deps, store, { actor: operator, reason, replaced: known });
     return null;
   }
-  const notKnown = 'at this start the worker does not know whether the database is an older copy';
+  const notKnown = 'the worker does not know at this start whether the database is an older copy';
   if (file.kind === 'unreadable')
     logger.warn({ error: file.message }, `the progress file cannot be read: ${notKnown}`);
   if (file.kind === 'missing' && found.attempt > 0)

@@ -15,7 +15,7 @@ import { Loop } from '../ops/loop.ts';
 import type { Store } from '../store/store.ts';
 
 const about =
-  'The last numbers of the outbox. By this file the worker notices that a database is an older copy: never restore it from a backup.';
+  'The last numbers of the outbox. By this file the worker notices that a database is an older copy. Never restore this file from a backup.';
 
 const count = z.int().min(0);
 const schema = z.object({

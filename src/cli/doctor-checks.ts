@@ -130,7 +130,7 @@ export function checkDatabase(config: Config): Found {
   const schema = `schema ${versions.schemaVersion} of ${versions.newestSchema}`;
   if (versions.isOlder)
     return warn(
-      `${databasePath} is sound, ${schema}: the start will migrate`,
+      `${databasePath} is sound, ${schema}: the next start will migrate it`,
       'back up first: `order-sync db backup`',
     );
   return pass(
@@ -245,14 +245,14 @@ export function priceFindings({ intake }: Config, { keys }: ApiResult): readonly
 }
 
 export const checkAddress =
-  'compare wholesale.base_url with the address that the supplier names: is a path such as /v1 missing, or too much? does a proxy answer?';
+  'compare wholesale.base_url with the address that the supplier names: is a path such as /v1 missing, or should it not be there? does a proxy answer?';
 const askSupplier = 'ask the supplier about the account';
 const nextSteps: Readonly<Record<string, string>> = {
   not_found: checkAddress,
   invalid_key: 'put a valid key into wholesale.keys, then `order-sync check-config --reload`',
   ip_not_allowed: 'have the supplier allow the address of this machine for the key',
   tls_refused:
-    'name the authority of its certificate with wholesale.ca_file if it is a private one; else compare base_url with the name in the certificate, and the clock',
+    'if a private authority issued the certificate of the API, name this authority with wholesale.ca_file; else compare base_url with the name in the certificate, and check the clock',
   key_of_other_account:
     'put a key of the account that the orders were bought from into wholesale.keys',
   account_not_allowed: askSupplier,
@@ -264,7 +264,7 @@ const checkPath =
 export function checkClock({ aheadMs }: ApiResult): Found {
   if (aheadMs === null)
     return warn(
-      'the answers of the API have no time (Date)',
+      'the answers of the API have no Date header, so the clock of this machine cannot be compared',
       'let NTP set the clock of this machine',
     );
   const offset = `${shortDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} that of the API`;

@@ -58,11 +58,13 @@ export const configSchema = keysOf({
   init: z
     .enum(['never', 'if-missing'])
     .default('never')
-    .describe('Whether `run` creates a missing database, or only `order-sync init`.'),
+    .describe(
+      '`if-missing`: `run` creates a missing database; `never`: only `order-sync init` does.',
+    ),
   reference: section('How references are derived.', {
     prefix: z
       .string()
-      .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 of A-Z a-z 0-9 _')
+      .regex(/^[A-Za-z0-9_]{1,9}$/, 'must be 1 to 9 characters of A-Z a-z 0-9 _')
       .default('os')
       .describe('The beginning of every reference. `uuid`: each reference is a UUID.'),
     secret_file: usualPath(

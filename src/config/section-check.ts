@@ -124,7 +124,7 @@ export class SectionCheck {
         );
         continue;
       }
-      const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: two tokens with one name are a caller's old and new one`;
+      const problem = `must differ from the name of ${other.join('.')}, which has another \`${right}\`: only the old and the new token of one caller may share a name`;
       this.report([...entry, 'name'], `${problem}, got "${name}"`);
     }
   }

@@ -105,7 +105,7 @@ export function howToOpen(folder: string): string {
 
 /** How a shop lets this process read its file. */
 export const howToRead = (file: string): string =>
-  `${whoseIs(file)}; run chmod 640 on it, in a group of that user`;
+  `${whoseIs(file)}; give the file a group of the user of order-sync, and run chmod 640 on it`;
 
 /** Who this process is, and whose a file or folder is. */
 export function whoseIs(path: string): string {

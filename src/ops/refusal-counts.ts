@@ -39,7 +39,7 @@ export class RefusalCounts {
     if (before === 0)
       this.#logger.warn(
         { reason, ...details },
-        'refused a caller: more refusals are counted for a minute',
+        'refused a caller: for a minute, further refusals for this reason are only counted',
       );
     this.#minute ??= this.#sumUp();
   }

@@ -133,7 +133,7 @@ export class SinkPause {
     if (!this.isPaused && this.#breaker.remind())
       logger.warn(
         { sink, wait_ms: ms },
-        'the receiver asked the worker to wait: nothing is sent to this sink until then',
+        'the receiver asked the worker to wait: nothing is sent to this sink for `wait_ms`',
       );
   }
 

@@ -218,7 +218,8 @@ function whyUnclear(
   const { parentSku } = context;
   const shownSku = quoted(line.sku);
   if (order.refundUnclear) {
-    const rule = 'belongs to an order with a partial refund that does not say which lines';
+    const rule =
+      'belongs to an order with a partial refund that does not say which lines were refunded';
     return ['partially_refunded', `${rule}; nothing was bought`];
   }
   const late = whyLate(order, context);
@@ -233,7 +234,7 @@ function whyUnclear(
   }
   if (context.lacksSku) {
     const rule = `is a variation without a SKU of its own: ${shownSku} is the SKU of its product`;
-    const advice = 'nothing was bought, give the variation a SKU in the shop';
+    const advice = 'nothing was bought: give the variation a SKU in the shop';
     return ['variation_without_sku', `${rule}; ${advice}`];
   }
   if (parentSku === null) return null;

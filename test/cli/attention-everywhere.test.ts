@@ -256,7 +256,7 @@ const ways: readonly Way[] = [
     },
     kind: 'shown_twice',
     code: 'shown_twice',
-    message: 'one order shows what the other bought, and this one was delivered',
+    message: 'one of the two orders shows what the other bought, and this one was delivered',
     result: null,
     refusal: null,
   },

@@ -53,7 +53,7 @@ describe.skipIf(process.getuid?.() !== 0)('what this user may not see', () => {
     const file = join(place.dataDir, 'inbox', 'orders.json');
     writeFileSync(file, '{}', { mode: 0o600 });
     expect(asNobody(place, 'doctor').stdout).toContain(
-      `warn  folders: The worker cannot read a file in an inbox.\n      To do: order-sync runs as uid:gid 65534:65534, and ${file} belongs to 0:0 with mode 0600; run chmod 640 on it, in a group of that user.\n`,
+      `warn  folders: The worker cannot read a file in an inbox.\n      To do: order-sync runs as uid:gid 65534:65534, and ${file} belongs to 0:0 with mode 0600; give the file a group of the user of order-sync, and run chmod 640 on it.\n`,
     );
     chmodSync(file, 0o644);
     expect(asNobody(place, 'doctor').stdout).toContain('pass  folders');

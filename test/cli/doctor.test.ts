@@ -76,7 +76,7 @@ describe('order-sync doctor', () => {
     expect(code).toBe(0);
     expect(of('database')).toMatchObject({
       status: 'warn',
-      message: expect.stringMatching(/schema (\d+) of \1: the start will migrate$/),
+      message: expect.stringMatching(/schema (\d+) of \1: the next start will migrate it$/),
       next: expect.stringContaining('order-sync db backup'),
     });
     expect(of('api').status).toBe('warn');

@@ -31,7 +31,7 @@ it('says in a sentence why each check does not pass, and nothing about those tha
     `Nothing is sent for account since ${since} (api_disabled); 12 entries wait.`,
     '2 more scopes are paused: `order-sync queue status` has them.',
     'The attention list has 3 rejected, 9 invalid_line and more: see `order-sync orders list --attention`.',
-    `The sink callback:shop takes no results since ${since} (http_503); 7 wait.`,
+    `The sink callback:shop has taken no results since ${since} (http_503); 7 wait.`,
     'The clock of this machine is 125 s behind that of the API: use NTP on this machine.',
     'Codes are stored in clear. Make a key.',
     'Callers were refused in the last minute: 4 connections.',

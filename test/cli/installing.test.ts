@@ -220,7 +220,7 @@ describe('the address of the API', () => {
     expect(wrong.stderr).toContain(
       `${place.configFile}:4:13 wholesale.base_url leads to no API that accepts orders: `,
     );
-    expect(wrong.stderr).toContain('or too much?');
+    expect(wrong.stderr).toContain('or should it not be there?');
     name(api.url);
     expect((await place.run('check-config')).code).toBe(0);
     expect(await place.run('init')).toMatchObject({ code: 0, stderr: '' });

@@ -98,7 +98,7 @@ const configs: readonly [string, string, RegExp][] = [
     /:7:1 is not valid YAML: Map keys must be unique/,
   ],
   ['a word that is no policy', `${text}init: yes\n`, /init must be one of never, if-missing, got/],
-  ['an empty instance', line('acme', '""'), /instance must be 1 to 64 of/],
+  ['an empty instance', line('acme', '""'), /instance must be 1 to 64 characters of/],
   ['an instance with a space', line('acme', 'a b'), /:1:11 instance must .*got "a b"/],
   [
     'more orders than requests',
@@ -207,7 +207,7 @@ describe('a command', () => {
       '--yes',
     );
     expect(code).toBe(4);
-    expect(stderr).toContain('No order is of the source "shop2"');
+    expect(stderr).toContain('No order comes from the source "shop2"');
     expect(stderr).toContain('the sources of orders are shop1');
     const known = await outbox.run(
       'orders',

@@ -143,7 +143,7 @@ describe('order-sync queue status --explain, while a worker runs', () => {
     });
     const text = await explained(outbox);
     expect(text).toMatch(
-      /^1 to send; the outcome of 0 is unknown; when all of it is sent cannot be estimated\.\n/,
+      /^1 to send; the outcome of 0 is unknown; there is no estimate of when all of it is sent\.\n/,
     );
     expect(text).toContain('Nothing new is sent: account is paused');
     expect(text).toMatch(

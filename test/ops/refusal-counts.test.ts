@@ -23,11 +23,11 @@ test('a flood of refusals is a line a reason and one a minute, and only some of 
   expect(lines).toMatchObject([
     {
       reason: 'pipelined',
-      msg: 'refused a caller: more refusals are counted for a minute',
+      msg: 'refused a caller: for a minute, further refusals for this reason are only counted',
     },
     {
       reason: 'connections',
-      msg: 'refused a caller: more refusals are counted for a minute',
+      msg: 'refused a caller: for a minute, further refusals for this reason are only counted',
     },
     {
       refused: { pipelined: 1000, connections: 1 },

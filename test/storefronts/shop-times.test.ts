@@ -102,13 +102,15 @@ describe('a state whose time is ahead of its receipt', () => {
   });
 });
 
-describe('a closed state with an older time than the paid one', () => {
+describe('a closed state is older than that of the newest state than the paid one', () => {
   it('holds what is not sent, until a newer state shows it as paid', async () => {
     const shops = await openShops();
     await shops.woo(at(-0.1));
     await shops.woo(at(-0.2, cancelled));
     expect(states(shops)).toEqual(['held']);
-    expect(shops.reasons()).toEqual([expect.stringContaining('with an older time')]);
+    expect(shops.reasons()).toEqual([
+      expect.stringContaining('is older than that of the newest state'),
+    ]);
     await shops.woo(at(-0.05));
     expect([states(shops), shops.flagged()]).toEqual([['pending'], []]);
   });

@@ -428,7 +428,7 @@ describe('the shops of both platforms', () => {
       expect.stringMatching(/^11 .* held$/),
       expect.stringMatching(/^12 .* held$/),
     ]);
-    expect(shops.reasons()[0]).toContain('but not since when');
+    expect(shops.reasons()[0]).toContain('but does not say since when');
   });
 
   it('flag an order that was paid more than a day ahead of our clock', async () => {

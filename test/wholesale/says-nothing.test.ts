@@ -38,7 +38,7 @@ it('unit fields that were not read are named in the message, without their value
   const { answer, ...outcome } = await submit(client);
   expect(outcome).toMatchObject({
     row: 'accepted',
-    message: 'its units have fields that wholesale.wire does not read: security_code',
+    message: 'the units in the answer have fields that wholesale.wire does not read: security_code',
   });
   expect(JSON.stringify(outcome)).not.toContain('QWER');
   expect(answer?.unreadFields).toEqual(['security_code']);

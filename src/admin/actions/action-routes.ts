@@ -88,7 +88,7 @@ export function actionRoutes(options: ActionOptions): Hono<PageEnv> {
         return await context.html(show(context, shown.title, shown.main, returnTo));
       const id = fields.get('form') ?? '';
       if (!/^[\w-]{16}$/.test(id))
-        throw new OrderSyncError('INVALID_INPUT', 'The form has no id of its own');
+        throw new OrderSyncError('INVALID_INPUT', 'The form has no id: open its page again');
       const report = await once.perform(`${visitor.csrf} ${id}`, async () => {
         const main = await perform(request, fields, options);
         return main === null ? null : { main, returnTo };
@@ -227,7 +227,7 @@ function throwIfNothingDone(result: CommandResult): void {
     throw new OrderSyncError(refused.code, refused.message, { hint: refused.hint });
   if (result.kind === 'results' && result.due === 0) {
     throw new OrderSyncError('NOT_FOUND', 'There is no such result yet.', {
-      hint: 'a result is written when the order has one',
+      hint: 'the worker writes a result when the order is settled or needs review',
     });
   }
 }

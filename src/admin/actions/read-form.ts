@@ -98,7 +98,7 @@ export function readForm(fields: FormFields, actor: string, nowMs: number): Form
       order === undefined ||
       [state, source, code, product, orders].every((it) => it === undefined)
     ) {
-      throw invalid('names no action for many entries, or no orders');
+      throw invalid('names no action, or does not say for which entries');
     }
     if (orders?.every(Number.isSafeInteger) === false)
       throw invalid('names an order that does not exist');

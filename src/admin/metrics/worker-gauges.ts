@@ -159,7 +159,7 @@ const families: readonly Family[] = [
       rate_limit_used: ['Held slots of the budget.', 'key', 'limit'],
       rate_limit_capacity: ['Slots of the budget.', 'key', 'limit'],
       rate_limit_wait_seconds: [
-        'Time until the next slot is free; +Inf: after a call in flight.',
+        'Time until the next slot is free; +Inf: not before a call in flight ends.',
         'key',
         'limit',
       ],
@@ -184,7 +184,7 @@ const families: readonly Family[] = [
     name: 'results',
     metrics: {
       results_pending: [
-        `Results that wait for a sink; ${mostCounted} of each are counted at most.`,
+        `Results that wait for a sink; at most ${mostCounted} are counted for each sink.`,
         'sink',
       ],
       sink_paused: ['1: this sink fails, and one result at a time is tried.', 'sink'],

@@ -98,7 +98,10 @@ const durationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60];
 
 const counters = {
   lines_accepted: ['New order lines, by source.', 'source'],
-  orders_read_back: ['Orders to buy that read-back brought and no webhook, by source.', 'source'],
+  orders_read_back: [
+    'Orders to buy that came by read-back and not by a webhook, by source.',
+    'source',
+  ],
   order_files: ['Order files that were read, by outcome.', 'outcome'],
   attempts: [
     'Calls to the API for entries, by outcome and code of the API.',

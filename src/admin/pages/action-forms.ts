@@ -56,7 +56,7 @@ function textInput(name: string, label: string, value?: string): Html {
 export const countInput = (count: number): Html =>
   textInput(
     'count',
-    `Nothing was bought under the old references; each new reference can buy. Type ${count} to confirm`,
+    `Nothing was bought under the old references; each new reference can buy its line. Type ${count} to confirm`,
     '',
   );
 
@@ -232,7 +232,7 @@ const resumeAction = (scope: string): OfferedAction => {
     title: isSink ? 'Try now' : 'Resume',
     what: isSink
       ? `The next result is delivered to ${scope.slice(5)} at once. If it is accepted, the others follow.`
-      : `Orders that wait for ${scope} are bought again.`,
+      : `The worker goes on to buy the orders that wait for ${scope}.`,
     fields: { action: 'resume', scope },
   };
 };

@@ -234,7 +234,7 @@ function filtersOfOrders(read: PageSources['read'], url: URL, nowMs: number) {
       ],
     },
     fields: {
-      search: 'Search (id, number, SKU, e-mail, code or its end)',
+      search: 'Search (id, number, SKU, e-mail, code or end of a code)',
       product: 'Product: a variant or a plan',
       from: 'From day (UTC)',
       to: 'To day (UTC)',

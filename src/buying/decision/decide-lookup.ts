@@ -56,7 +56,7 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
   if (facts.operation === 'esim_cancel') return cancelFound(input, answer);
   if (isReplacementSought(facts)) {
     const number = answer.orderNumber === null ? '' : ` (${answer.orderNumber})`;
-    const reason = `the outbox was lost, and an order${number} has the reference that a re-order of this line, or its other balance, would get`;
+    const reason = `the outbox was lost, and an order${number} has the reference that this line would get if it was ordered again or charged to its other balance`;
     return flagUnknown(input, 'accepted', reason);
   }
   // Another purchase has this reference: nobody gets its units.
@@ -288,14 +288,14 @@ function sendAgain(input: DecisionInput): Settlement {
 }
 
 const unprovenAtSender =
-  'the key that sent the line belongs to another account and does not find it, but no lookup has ever found an order: perhaps it was bought there';
+  'the key that sent the line belongs to another account and does not find the line, but no lookup has ever found an order: perhaps the line was bought from that account';
 
 /** It is not sent again, and the in-flight window is over. If lookups work, nothing was bought. */
 function neverArrived(input: DecisionInput): Settlement {
   const { facts, policy } = input;
   const { buffered: rejection } = facts;
   if (rejection?.row === 'answer_mismatch') {
-    const reason = `${rejection.message}; and lookups do not find an order under its own reference`;
+    const reason = `${rejection.message}; and lookups do not find an order under the line's own reference`;
     return flagUnknown(input, 'answer_mismatch', reason);
   }
   const unconfirmed = unconfirmedRefusal(input);

@@ -104,7 +104,7 @@ function afterLookup(input: DecisionInput, cell: Cell, outcome: Outcome): Settle
 
 /** A rejection that no lookup has confirmed. */
 export function refusalInReview(rejected: Settlement, why: string): Settlement {
-  const reviewReason = `rejected (${rejected.error?.message}), and ${why}: if a proxy repeated the call, the order was perhaps bought`;
+  const reviewReason = `rejected (${rejected.error?.message}), and ${why}: if a proxy repeated the call, another copy of it perhaps bought the order`;
   return { ...rejected, state: 'needs_review', reviewReason, replacements: [] };
 }
 

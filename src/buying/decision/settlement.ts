@@ -276,7 +276,7 @@ const isUnknownWord = ({ status, statusClass }: OrderAnswer): boolean =>
   status !== null && statusClass === 'none' && !/^(ok|true|20\d)$/i.test(status.trim());
 
 const unreadReason =
-  'bought, but not delivered until `wholesale.wire` reads each field, or `wholesale.wire.ignored` lists the field';
+  'bought, but not delivered until each field is read by `wholesale.wire` or listed in `wholesale.wire.ignored`';
 
 /** Why an operator must look at the units, without any code; null when nobody must. */
 function problemOf(

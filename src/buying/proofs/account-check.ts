@@ -86,7 +86,10 @@ export class AccountCheck {
     for (const pause of refused) {
       const scope = scopeFrom(pause.scope);
       if (scope?.kind === 'key' && this.mayBuy(scope.name))
-        await pauses.release(pause, 'the key is not in question');
+        await pauses.release(
+          pause,
+          'the key is no longer suspected of belonging to another account',
+        );
     }
   }
 
@@ -136,10 +139,8 @@ export class AccountCheck {
     const failures = (before?.failures ?? 0) + 1;
     this.#asked.set(value, { reference, sinceMs, atMs, failures, isOther });
     if (!isOther && (kind === 'absent' || failures < failuresShown)) return true;
-    const what = isOther
-      ? 'does not know with this key'
-      : 'does not say whether it knows with this key';
-    const message = `the API ${what} the order ${reference}, which another key bought: the key perhaps belongs to another account`;
+    const what = isOther ? 'does not know' : 'does not say whether it knows';
+    const message = `asked with this key, the API ${what} the order ${reference}, which another key bought: this key perhaps belongs to another account`;
     logger.error({ key: keyName, reference }, message);
     const pause = {
       scope: keyScope(keyName),

@@ -83,7 +83,7 @@ async function askWhetherOpen(
     return {
       verdict: 'closed',
       outcome: row,
-      message: 'the API has neither an order nor a catalogue there',
+      message: 'the API has neither an order nor a catalogue at the configured address',
     };
   const currencies = catalogue === null ? undefined : (catalogue.currencies ?? null);
   return { verdict: probe.verdict, outcome: row, message, currencies };

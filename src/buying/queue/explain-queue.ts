@@ -283,12 +283,12 @@ function whyNothingIsCalled(moment: Moment): readonly string[] {
 function whyNothingIsBought(moment: Moment): readonly string[] {
   const { outcomeUnknown: count } = moment.facts;
   const most = moment.maxUnknownOutcomes;
-  const capped = `the outcome of ${count} entries is unknown; nothing new is bought while there are ${most}`;
+  const capped = `the outcome of ${count} entries is unknown; nothing new is bought while ${most} or more are unknown`;
   return [...whyNothingIsCalled(moment), ...(count >= most ? [capped] : [])];
 }
 
 const deadlineUnclear =
-  'the deadline has passed by only one of the clocks, of this machine or of the API: the line waits until both agree';
+  'the deadline has passed by the clock of this machine or by that of the API, but not by both: the line waits until both agree';
 
 function whyItIsNotSent(moment: Moment, entry: QueuedEntry): readonly string[] {
   const { state, lane, notAfterMs, blockedBy, unknownOfProduct } = entry;

@@ -100,7 +100,7 @@ export class Room {
       const limitName = nameOf(limit);
       if (order.expected === null) {
         if (unpriced < mostUnpriced && millionths < limit.amount.millionths) continue;
-        const why = `the cost of the line is not known, and ${unpriced} such orders are open`;
+        const why = `the cost of the line is not known, and ${unpriced} orders of unknown cost are open`;
         return { limit: limitName, why: `over the limit ${limitName}: ${why}` };
       }
       if (millionths + order.expected <= limit.amount.millionths) continue;

@@ -15,7 +15,7 @@ const balanceAlert = z
   .string()
   .regex(
     /^(\d{1,9}(\.\d{1,6})? [A-Z]{3}|\d{1,4} h)$/,
-    'must be as "100.00 USD" (amount) or "24 h" (time)',
+    'must be an amount such as "100.00 USD" or a time such as "24 h"',
   );
 
 const limits = listOf(

@@ -191,7 +191,7 @@ export function watchMoney(
   // Each customer has a sum of their own.
   for (const limit of limits.filter(({ customer }) => customer === null)) {
     const percent = room.usedPercent(limit);
-    const message = `about ${Math.floor(percent / 5) * 5} % of it are spent or reserved`;
+    const message = `about ${Math.floor(percent / 5) * 5} % of the limit is spent or reserved`;
     note(nameOf(limit), percent / limit.alertAt, message);
   }
   for (const name of before.keys()) deleteMeta(database, name);

@@ -25,7 +25,7 @@ export function addHealth(program: Command, context: CliContext): void {
     .command('health')
     .addOption(new Option('--live', 'only whether it lives').conflicts('ready'))
     .addOption(new Option('--ready', 'only whether the worker can accept and record orders'))
-    .option('--strict', 'also end with 8 when a check warns, and say why in plain sentences')
+    .option('--strict', 'also exit with code 8 when a check warns, and say why in plain sentences')
     .option('--json', 'print the answer as JSON');
   addConfigOptions(command).action(async (options: HealthOptions) => {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
@@ -147,7 +147,7 @@ function pauseReasons({
 
 function sinkReason(sink: string, pause: unknown): string {
   const { reason, since, waiting }: Details = isObject(pause) ? pause : {};
-  return `The sink ${sink} takes no results since ${String(since)} (${String(reason)}); ${counted(Number(waiting), 'waits', 'wait')}.`;
+  return `The sink ${sink} has taken no results since ${String(since)} (${String(reason)}); ${counted(Number(waiting), 'waits', 'wait')}.`;
 }
 
 const counts = (value: unknown): string => countsText(isObject(value) ? value : {});

@@ -232,7 +232,7 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
   return command
     .option(
       '--confirm <text>',
-      'the old reference again, or how many a filter matches, because the new references can buy again',
+      'to confirm that the new references can buy again: the old reference or, with a filter, how many entries match',
     )
     .option(
       '--remap',
@@ -272,7 +272,7 @@ async function actOnMany(
   const preview = await withReader(options, (reader) => {
     const known = reader.sources();
     if (source !== undefined && !known.includes(source))
-      throw new OrderSyncError('NOT_FOUND', `No order is of the source "${source}"`, {
+      throw new OrderSyncError('NOT_FOUND', `No order comes from the source "${source}"`, {
         hint: `the sources of orders are ${known.join(', ')}`,
       });
     return previewBulk(reader, { order, which });

@@ -52,11 +52,11 @@ function addList(orders: Command, context: CliContext): void {
       '--search <text>',
       'search by order id, order number, SKU, e-mail address or the end of a code',
     )
-    .option('--attention', 'only orders in the attention list, and its rows')
+    .option('--attention', 'only orders in the attention list, followed by the rows of the list')
     .option('--limit <n>', 'at most this many', wholeNumber(1, 1000), 50)
     .option(
       '--before <id>',
-      'continue after the order with this id',
+      'continue the list with the orders before this id',
       wholeNumber(1, Number.MAX_SAFE_INTEGER),
     );
   addAnswerOptions(list).action((options: ListOptions) =>

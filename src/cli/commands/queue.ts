@@ -262,7 +262,7 @@ function endOf(queue: QueueExplanation, nowMs: number): string {
   if (!queue.worker_answers) return 'without a worker there is no estimate';
   const what = paused + waiting === 0 ? 'all of it' : 'the rest';
   if (drainedAt === null)
-    return `when ${toSend === paused + waiting ? 'it' : what} is sent cannot be estimated`;
+    return `there is no estimate of when ${toSend === paused + waiting ? 'it' : what} is sent`;
   const inMs = Date.parse(drainedAt) - nowMs;
   return inMs <= 0
     ? `${what} can be sent now`

@@ -51,7 +51,7 @@ export function reconcileText(report: Report, isSince: boolean): string {
     error,
   } = report;
   const readTo = readToMs === null ? '' : `, up to ${isoTime(readToMs)}`;
-  const counts = `${accepted} lines taken in, ${takenBack} taken back, ${flagged} flagged for review`;
+  const counts = `${accepted} lines taken in, ${takenBack} taken back by the shop, ${flagged} flagged for review`;
   const odd = unreadable === 0 ? '' : `; ${unreadable} orders that cannot be read`;
   // With the same time again it would read the same pages.
   const again =

@@ -51,7 +51,7 @@ export function addSubmit(program: Command, context: CliContext): void {
     );
   submit.option(
     '--check',
-    'show what each row would buy, and order nothing; for an unknown file, propose settings',
+    'show what each row would buy, and order nothing; for a file that the settings do not fit, propose settings',
   );
   submit.option(
     '--folder <name>',
@@ -62,7 +62,7 @@ export function addSubmit(program: Command, context: CliContext): void {
     const format = options.format ?? (file === '-' ? 'json' : formatOf(file));
     if (format === null) {
       throw new OrderSyncError('USAGE', `The name of ${file} does not show its format`, {
-        hint: 'name it with --format json, ndjson or csv',
+        hint: 'give the format with --format json, ndjson or csv',
       });
     }
     const folder = folderOf(config, options.folder);
@@ -89,7 +89,7 @@ function folderOf({ intake: { folders } }: Config, wanted: string | undefined): 
   const names = folders.map(({ name }) => name).join(', ');
   throw new OrderSyncError(
     'USAGE',
-    `--folder must name a folder of intake.folders, whose settings apply: ${names}`,
+    `--folder must name the folder of intake.folders whose settings apply: ${names}`,
   );
 }
 
@@ -113,7 +113,7 @@ async function readAll(file: string, format: OrderFormat, folder: FolderSettings
     const may =
       proposed.length === 0
         ? []
-        : ['Perhaps these lines fit, in the settings of its folder:', ...proposed];
+        : ['Perhaps these settings of its watched folder fit this file:', ...proposed];
     const names = error.columns.slice(0, 100).map((name) => JSON.stringify(name.slice(0, 64)));
     const has = names.length === 0 ? [] : [`The file has the columns ${names.join(', ')}.`];
     const message = [error.message, ...mistakes, ...has, ...may].join('\n');

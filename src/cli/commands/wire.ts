@@ -47,7 +47,7 @@ function addWireTest(parent: Command, context: CliContext): void {
     .addOption(
       new Option(
         '--for <kind>',
-        'the kind of call that the answer belongs to (default: submit, or error)',
+        'the kind of call that the answer belongs to (default: error if the answer has an error, else submit)',
       ).choices(sampleKinds),
     );
   addAnswerOptions(command).action(async (file: string | undefined) => {

@@ -38,7 +38,7 @@ export interface OrderAnswer {
 export function unreadText({ unreadFields = [] }: OrderAnswer): string | null {
   return unreadFields.length === 0
     ? null
-    : `its units have fields that wholesale.wire does not read: ${unreadFields.join(', ')}`;
+    : `the units in the answer have fields that wholesale.wire does not read: ${unreadFields.join(', ')}`;
 }
 
 /** What an answer about another order says, for an operator, with the number of that order. */

@@ -29,7 +29,7 @@ const otherPlan =
   'Choose another plan, or correct the quantity (1 to 30) or the days: the message says what is wrong.';
 const nothing = 'Nothing: the worker tries again by itself.';
 const notCancelled =
-  'The eSIM was installed, topped up or cancelled before, and stays. Try again later only if the message says that it could not be checked.';
+  'The eSIM was installed, topped up or cancelled before, so it stays as it is. Try again later only if the message says that this could not be checked.';
 const otherReference =
   "Do not order the line again: the supplier has an order with its reference. Look for this order in the supplier's lists.";
 const topup =

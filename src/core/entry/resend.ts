@@ -25,7 +25,7 @@ export const isOverdue = (facts: { readonly notAfterMs: number | null }, nowMs: 
   facts.notAfterMs !== null && nowMs >= facts.notAfterMs;
 
 const overdueReason =
-  'the deadline passed while the outcome was unknown, and the order cannot be looked up: to send it again could buy it late';
+  'the deadline passed while the outcome was unknown, and the order cannot be looked up: if it is sent again, it may be bought too late';
 const elsewhereReason =
   'the outbox was lost, and the line was perhaps charged to another balance or bought in parts; the order cannot be looked up';
 const endingReason =

@@ -64,11 +64,11 @@ export const attentionReasons = {
     'orders that came in after the copy was made: they are missing',
   )`have the shops send them again (docs/operating.md, Restore); the row ends by itself`,
   key_used_elsewhere: holding(
-    'orders: their budget is shared, and a copy of this outbox elsewhere would buy them as well',
+    'orders: another program uses their budget, and a worker with a copy of this outbox would buy them as well',
   )`stop the other worker or program that uses this key, or give this worker keys of its own; if there is no other program, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
   lookup_unproven: holding(
     'lines with an unknown outcome and rejected lines: they need review',
-  )`correct the path in \`wholesale.wire.lookup\`, then \`reload\`; the row ends when a lookup finds the order`,
+  )`correct the path in \`wholesale.wire.lookup\`, then \`check-config --reload\`; the row ends when a lookup finds the order`,
   balance_low: holding(
     'nothing yet; at 0, its orders wait',
   )`top up at the supplier, then enter the new balance with ${'balance'}`,
@@ -99,11 +99,11 @@ export const attentionReasons = {
     'every line of the file',
   )`correct the file and send it again, then end this row with ${'ack'}`,
   result_given_up: holding(
-    'this result; the orders of a CSV file also have their JSON results',
+    'this result; if it is a CSV result, its orders also have JSON results',
   )`repair the receiver, then send the result again with ${'rewrite'}, or end this row with ${'ack'}`,
   gone_in_shop: holding(
     'nothing: the shop has deleted the order',
-  )`if it is paid, give its units by hand, then end this row with ${'ack'}`,
+  )`if the order is paid, give the customer its units by hand, then end this row with ${'ack'}`,
   nobody_mailed: holding(
     'this order: its customer got no mail',
   )`give the customer the codes by hand, complete the order in the shop, then end this row with ${'ack'}`,
@@ -114,9 +114,9 @@ export const attentionReasons = {
   )`enter the units with ${'enter_units'}, or give them by hand, then end this row with ${'ack'}`,
   shown_twice: holding(
     'nothing: the code was delivered, perhaps to the wrong customer',
-  )`ask the supplier which order owns the code, replace it in the other, then end this row with ${'ack'}`,
+  )`ask the supplier which order owns the code, replace the code in the other order, then end this row with ${'ack'}`,
   uncounted_cost: holding(
-    'nothing; the amount spent lacks this order',
+    'nothing; the amount spent does not include this order',
   )`see how the answer is read with ${'test'}, correct \`wholesale.wire.answer\`, then end this row with ${'ack'}`,
   line_refused: line`correct the line and send it again, or end this row with ${'ack'}`,
   other_content: holding(
@@ -129,7 +129,7 @@ export const attentionReasons = {
   )`switch the webhook on in the shop, or give the worker's key permission to write; the row ends by itself`,
   old_sale: holding(
     'nothing, if these orders were delivered before',
-  )`if an order was not, raise \`lookback_h\` or \`max_age_h\` of the shop, \`check-config --reload\`, and read the shop with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
+  )`if an order was not delivered, raise \`lookback_h\` or \`max_age_h\` of the shop, \`check-config --reload\`, and read the shop with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   other_shop: holding(
     'the orders that name another shop',
   )`remove the webhook from the copy of the shop; or, if the address is right, add it to \`sites\`, \`check-config --reload\`, and read the orders with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
@@ -216,7 +216,7 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
     case 'sink_paused':
       return `the sink ${scope ?? ''} takes no results: ${message ?? ''}`;
     case 'awaits_read_back':
-      return "the shop's webhook did not have the whole order, which line was refunded, or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back";
+      return "the shop's webhook did not have the whole order, or did not say which line was refunded or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back";
     case 'awaits_recheck': {
       const problem = message === null ? '' : `: ${message}`;
       return `the order must be read again from the shop before it is bought, but this has failed so far${problem}`;

@@ -254,7 +254,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   const needsNumber = deliversUnits(facts.operation) && facts.state !== 'fulfilled';
   if (needsNumber && orderNumber === null && order.note === null) {
     return refuse(
-      `${order.as} without an order number cannot be checked`,
+      `an entry that is resolved as ${order.as} without an order number cannot be checked`,
       'give --order-number from the list of the supplier, or --note with what you know',
     );
   }
@@ -266,7 +266,7 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   const areNone = areShown && order.units?.length === 0;
   if (areNone && order.note === null) {
     return refuse(
-      `answers showed all the units of ${facts.reference}`,
+      `the answers of the API showed all the units of ${facts.reference}`,
       'to deliver these units, leave out --no-units; to deliver other units, enter them with --units; if the supplier delivered nothing, add --note: this erases the units that the API showed',
     );
   }
@@ -295,7 +295,7 @@ function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): Operator
   }
   if (orderNumber !== null && order.orderNumber !== orderNumber) {
     return refuse(
-      `the supplier has it as order ${orderNumber}`,
+      `the supplier has this entry as order ${orderNumber}`,
       `if nothing was charged for that order, repeat its number with --order-number ${orderNumber}`,
     );
   }

@@ -126,7 +126,7 @@ export function unitsByOperator(
     const unlike = `${entered.length - judged.shown} of the ${entered.length} units do not look like units of this order`;
     return refuse(
       unlike,
-      `each unit needs ${what}, which is not a placeholder or a value of the order itself`,
+      `each unit needs ${what} that is neither a placeholder nor a value of the order itself`,
     );
   }
   if (judged.kind === 'repeated')

@@ -60,7 +60,7 @@ export const sourceSchema = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
-    'must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit',
+    'must be 1 to 64 characters of A-Z a-z 0-9 . _ - and start with a letter or digit',
   );
 
 export const currencySchema = z

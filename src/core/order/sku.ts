@@ -9,7 +9,9 @@ export const skuRuleKeys = {
   split: z
     .boolean()
     .optional()
-    .describe('Buy an order above a limit of the API in parts. Default: reject and flag it.'),
+    .describe(
+      'Split an order that is above a limit of the API, and buy it in parts. Default: reject and flag it.',
+    ),
   partial: z
     .boolean()
     .optional()
@@ -18,16 +20,18 @@ export const skuRuleKeys = {
     ),
   fallback_currency: currencySchema
     .optional()
-    .describe('The balance if the first balance does not cover the order.'),
+    .describe('The balance to charge if the first balance does not cover the order.'),
   max_cost: moneySchema
     .optional()
-    .describe('The most that one unit may cost, in its currency. Dearer orders are held.'),
+    .describe(
+      'The most that one unit may cost, in the currency of the order line. Dearer orders are held.',
+    ),
   wait_h: z
     .int()
     .min(1)
     .max(8760)
     .optional()
-    .describe('How many hours after its payment an order waits for stock.'),
+    .describe('How many hours an order waits for stock, counted from its payment.'),
   not_after: z.iso
     .datetime({
       offset: true,

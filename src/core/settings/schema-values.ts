@@ -110,7 +110,7 @@ export const keyName = z
   .string()
   .regex(
     /^[a-z0-9][a-z0-9_-]{0,31}$/,
-    'must be 1 to 32 of a-z 0-9 _ - and start with a letter or digit',
+    'must be 1 to 32 characters of a-z 0-9 _ - and start with a letter or digit',
   );
 
 export const httpUrl = z

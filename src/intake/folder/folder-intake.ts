@@ -242,7 +242,7 @@ export class FolderIntake {
 
   async #lateWrites(): Promise<readonly ArchivedFile[]> {
     const { clock, config } = this.#options;
-    const message = `The archive ${config.archive} cannot be read, so late writes go unnoticed`;
+    const message = `The archive ${config.archive} cannot be read, so nobody notices if an archived file is written to`;
     return (
       (await this.#attempt('archive', message, () =>
         this.#archived.takeChanged(clock.steadyMs()),

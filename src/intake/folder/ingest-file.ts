@@ -119,7 +119,7 @@ function formatToRead(name: string, sizeBytes: number, config: FolderSettings): 
   const format = formatOf(name);
   if (format === null) {
     const marker = name.endsWith(markerSuffix)
-      ? ' Marker files are only read with `ready: done_file` of the folder.'
+      ? ' Marker files are only read if the folder has `ready: done_file`.'
       : '';
     throw new DocumentError(
       'unknown_extension',
@@ -181,7 +181,7 @@ async function acceptLines(
 function hardLinked(names: number): DocumentError {
   return new DocumentError(
     'hard_link',
-    `The file has ${names} names: another folder has the same file. It was not read.`,
+    `The file has ${names} hard links: the same file is also under another name or in another folder. It was not read.`,
     {
       // Also where a crash came while it was put back into the inbox.
       isUnfinished: true,

@@ -38,10 +38,10 @@ const folderSection = keysOf({
     .union([sourceSchema, someSources])
     .optional()
     .describe(
-      'The source of orders that name none. A list: all sources that orders may name, this one first. Part of the identity of a line. Default: the name of the folder.',
+      'The source of orders that name none. With a list, orders may name each source in it, and the first is for orders that name none. The source is part of the identity of a line. Default: the name of the folder.',
     ),
   currency: orNull(currencySchema)
-    .describe('The balance for orders without a currency. Unset: each must name one.')
+    .describe('The balance for orders without a currency. Unset: each order must name a currency.')
     .meta(live),
   sku_map: orNull(pathText)
     .describe('The SKU map (YAML or CSV) for `sku` in order files.')
@@ -50,7 +50,7 @@ const folderSection = keysOf({
     .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
     .default({})
     .describe(
-      'CSV columns with other names: our name, then the name in the file, or null if the file has none.',
+      'CSV columns with other names: our name, then the name in the file, or null if the file does not have the column.',
     )
     .meta(live),
   format: z
@@ -59,7 +59,7 @@ const folderSection = keysOf({
     .max(1000)
     .default('own')
     .describe(
-      'The format of CSV files: a file of `config/formats`, such as `amazon_orders`, or a similar file.',
+      'The format of CSV files: `own`, a format of `config/formats` such as `amazon_orders`, or the path of a similar file.',
     )
     .meta(live),
   only: z
@@ -73,7 +73,7 @@ const folderSection = keysOf({
     .enum(['review', 'ignore'])
     .default('review')
     .describe(
-      'Rows with a SKU that is not in the map: `review` them as invalid, or `ignore` them as other goods.',
+      'Rows with a SKU that is not in the map: `review` them as invalid, or `ignore` them as goods that are not bought here.',
     )
     .meta(live),
   allow_mangled_ids: z

@@ -90,7 +90,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
         orders: outcome.conflicts.length,
         order_id: outcome.conflicts[0]?.orderId,
       },
-      'an order was sent again with other content: rejected, the first content stays',
+      'an order was sent again with other content: this request was refused, and the first content stays valid',
     );
     throw conflictProblem(outcome.conflicts);
   }
@@ -224,7 +224,7 @@ function conflictProblem(conflicts: readonly OrderConflict[]): HttpProblem {
   const names = conflicts.slice(0, 3).map(({ source, orderId }) => `${source}/${orderId}`);
   const more =
     conflicts.length > names.length ? ` and ${conflicts.length - names.length} more` : '';
-  const detail = `${names.join(', ')}${more} was accepted before with other content, which stays valid. Nothing of this request was accepted.`;
+  const detail = `${names.join(', ')}${more} was accepted before with other content, and that earlier content stays valid. Nothing of this request was accepted.`;
   return new HttpProblem('conflict', detail, {
     extensions: {
       conflicts: conflicts.map(({ source, orderId, lines }) => ({

@@ -52,7 +52,7 @@ const tokens = listOf(100, 'Bearer tokens, one for each caller.', {
     .min(1)
     .default(['post', 'read', 'cancel'])
     .describe(
-      'What the caller may do: `post` orders, `read` them with codes, `cancel` unsent orders; only if named, `cancel_esim` (with `post`) for eSIMs of its sources.',
+      'What the caller may do: `post` orders, `read` them with codes, `cancel` unsent orders. `cancel_esim` (with `post`) cancels eSIMs of its sources, and is not in the default.',
     ),
   sources: someSources
     .optional()
@@ -60,7 +60,7 @@ const tokens = listOf(100, 'Bearer tokens, one for each caller.', {
       'The sources of the caller; the first is the default. Unset: the source with the name of the token.',
     ),
   currency: orNull(currencySchema).describe(
-    'The balance for orders without a currency. Unset: each must name one.',
+    'The balance for orders without a currency. Unset: each order must name a currency.',
   ),
 })
   .transform((listed) =>
@@ -72,7 +72,7 @@ const standardWebhooks = listOf(100, 'Secrets of the Standard Webhooks scheme.',
   name: keyName.describe('The name in logs.'),
   secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
   source: orNull(sourceSchema).describe(
-    'The only source that its orders may name. Unset: any; orders without a source belong to `webhook`.',
+    'The only source that orders signed with this secret may name. Unset: any; orders without a source belong to `webhook`.',
   ),
 }).meta(live);
 

@@ -231,7 +231,7 @@ function webhookRoutes(
     return problemResponse(
       new HttpProblem(
         'internal',
-        "Send the request again: nothing is bought twice. The worker's log says why.",
+        'The worker failed, and its log says why. Send the request again: nothing is bought twice.',
       ),
     );
   });

@@ -132,7 +132,7 @@ function checkSource(row: CsvRow, sources: readonly string[]): void {
     `Line ${row.lineNumber}: the column ${column} has ${value}.`,
     {
       line: row.lineNumber,
-      hint: `Set intake.folders[].columns to { source: null } if it names no source of orders. If it does, list the value: source: [${sources[0]}, ${value}].`,
+      hint: `Set intake.folders[].columns to { source: null } if this column does not name the source of the orders. If it does, list the value: source: [${sources[0]}, ${value}].`,
     },
   );
 }

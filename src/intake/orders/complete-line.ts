@@ -38,7 +38,7 @@ export function completeLine(
     missing(
       'type',
       iccid === undefined
-        ? `is required, or ${products.map((name) => nameOf([name])).join(' or ')}, from which it follows`
+        ? `is required, unless the line has ${products.map((name) => nameOf([name])).join(' or ')}, from which the type follows`
         : `is required where only an ICCID is given: esim_cancel cancels the eSIM; with ${nameOf(['plan'])} the eSIM is topped up`,
     );
   const isOrder = type === 'gift_card_order' || type === 'esim_order';

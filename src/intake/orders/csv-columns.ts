@@ -217,7 +217,7 @@ class FoundColumns {
       const index = placeOf(this.#names, rule.columns);
       if (index !== null) this.rules.push({ name: this.#names[index] ?? '', index, rule });
       else if (!rule.isOptional) {
-        const message = `The header has no ${shown(rule.columns[0] ?? '')}, which says which rows are to be bought.`;
+        const message = `The header has no ${shown(rule.columns[0] ?? '')}: this column says which rows are to be bought.`;
         this.#add(
           'missing_column',
           message,

@@ -74,7 +74,7 @@ export function reorder(
     generation += 1;
     part *= 2;
   }
-  assert(Number.isSafeInteger(part), `${row.reference} was not ordered anew too often`);
+  assert(Number.isSafeInteger(part), `${row.reference} may be ordered anew once more`);
   // A deadline that has passed is dropped: the new entry would expire at once.
   const notAfterMs =
     row.not_after_ms !== null && row.not_after_ms > nowMs ? row.not_after_ms : null;

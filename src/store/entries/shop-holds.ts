@@ -17,7 +17,7 @@ export const whyVanished =
 
 /** Held at the claim alone, so no state of the order ends it. */
 const whyOther = {
-  line: 'another worker wrote into this order that it ordered this line: if it did not, release the line, else cancel it',
+  line: 'another worker wrote into this order that it ordered this line: if that worker did not order it, release the line; if it did, cancel the line',
   shop: 'another worker wrote results into other orders of this shop: this line is bought when the row `other_worker` of the shop is acknowledged',
 } as const;
 

@@ -126,7 +126,7 @@ export function givePieces(outbox: Outbox, command: PiecesCommand) {
       'NOT_ALLOWED',
       `for ${reference}, no decision about ${pieces} pieces is needed`,
       {
-        hint: "this decision is for a delivered line of which the shop's paid order has fewer pieces now, once",
+        hint: "this decision can be made once, for a delivered line of which the shop's paid order has fewer pieces now",
       },
     );
   }

@@ -275,7 +275,7 @@ export function readResult({ database, units, sandbox }: ResultSource, requestId
 
 /** The sender would replace the codes that it has by none. */
 export function shreddedError(whose: string, what: string): OrderSyncError {
-  const message = `the codes of ${whose} were shredded (retention.codes_days): ${what} is not written again without these codes`;
+  const message = `the codes of ${whose} were shredded (retention.codes_days): ${what} is not written again, because it would lack these codes`;
   return new OrderSyncError('NOT_ALLOWED', message, {
     hint: 'the result that was written before stays as it is',
   });

@@ -128,7 +128,7 @@ export function checkSealKeys(database: Sqlite, keys: SealKeys): void {
     const count = countOfKey(database).get(id);
     const message = `The codes of ${count} entries are sealed with the key "${id}", which is not in seal.keys`;
     throw new OrderSyncError('SEAL_KEY_MISSING', message, {
-      hint: 'put this key back from your copy. Remove a key only when `order-sync seal rotate --dry-run` shows no entry of it. Lost keys: docs/sealing.md',
+      hint: 'put this key back from your copy. Remove a key only when `order-sync seal rotate --dry-run` shows no entry that is sealed with it. Lost keys: docs/sealing.md',
     });
   }
   inTransaction(database, () => {

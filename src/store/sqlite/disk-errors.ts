@@ -98,7 +98,8 @@ export function diskError(error: FileError, path: string): OrderSyncError {
   if (isBusy(error)) {
     const holder = lockHolder(`${path}-shm`, path);
     const message = `The database ${path} is locked by ${holder}`;
-    const hint = 'end its transaction or the program: a worker waits, and resumes by itself';
+    const hint =
+      'end the transaction of that program, or the program itself: a worker waits, and resumes by itself';
     return new OrderSyncError('DATABASE_BUSY', message, { hint, cause: error });
   }
   const isFull = code === 'SQLITE_FULL' || isOutOfSpace(error);

@@ -31,7 +31,7 @@ export function migrations(): readonly SchemaFile[] {
   for (const [index, { name }] of knownMigrations.entries()) {
     assert(
       Number(name.slice(0, 4)) === index + 1,
-      `migrations are numbered without a gap, but not ${name}`,
+      `the migration ${name} is numbered without a gap`,
     );
   }
   return knownMigrations;
@@ -107,7 +107,7 @@ export function checkSchema(database: Sqlite): 'empty' | 'older' | 'current' {
  */
 export function refuseOlder(database: Sqlite): void {
   if (checkSchema(database) === 'current') return;
-  const message = `The database has schema ${schemaVersion(database)} of another version, but this program reads ${migrations().length}`;
+  const message = `The database has schema ${schemaVersion(database)} of another version of order-sync, but this program reads schema ${migrations().length} of its own version`;
   throw new OrderSyncError('DATABASE_OLDER', message, {
     hint: 'start the worker of this version once, which updates the database, or use the version that made the database',
   });

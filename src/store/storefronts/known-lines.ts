@@ -175,5 +175,5 @@ export function canBeReplaced(database: Sqlite, rows: readonly EntryRow[]): bool
 /** Why a line is held that has the SKU of one that vanished. */
 export function whyChanged({ known, rows }: VanishedLine): string {
   const references = rows.map((row) => row.reference).join(', ');
-  return `the line ${known.line_id} with the same SKU vanished from the order, and was ordered under ${references}: are both one purchase? If so, \`orders cancel\` ends this line; if not, \`orders release\` buys it`;
+  return `the line ${known.line_id} with the same SKU vanished from the order, and was ordered under ${references}: are that line and this line one purchase? If so, \`orders cancel\` ends this line; if not, \`orders release\` buys it`;
 }

@@ -190,7 +190,7 @@ export function flagUnreadableState(
 ): number {
   const { code = 'unreadable_order', field } = order;
   const {
-    advice = 'nothing of the order was bought or changed since: correct it in the shop, and the worker reads it again',
+    advice = 'nothing of the order is bought or changed while it cannot be read: correct it in the shop, and the worker reads it again',
   } = order;
   const flag = { lineId: null, code, field, rule: `${order.rule}; ${advice}`, value: null };
   return setUnreadableFlags(outbox, order, [flag]);

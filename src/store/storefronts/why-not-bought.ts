@@ -18,11 +18,11 @@ export const flags = {
   ),
   paidAndClosed: flagOf(
     'paid_and_closed',
-    'the order was paid and closed within the same second of the storefront, so nothing was bought: check the order there. It is bought when the storefront shows it as paid again',
+    'the order was paid and closed within the same second by the clock of the storefront, so nothing was bought: check the order there. It is bought when the storefront shows it as paid again',
   ),
   closedBefore: flagOf(
     'closed_before',
-    'the storefront sent a state in which the order is cancelled or refunded, with an older time than the newest one: check the order in the storefront and save it there again',
+    'the storefront sent a state in which the order is cancelled or refunded, but the time of this state is older than that of the newest state: check the order in the storefront and save it there again',
   ),
   paidAndDeleted: flagOf(
     'paid_and_deleted',
@@ -43,14 +43,14 @@ const whyUnreadLine = `the line cannot be read in the newest state of the storef
 export const whyUnreadOrder = `the newest state of the storefront's order cannot be read: ${untilCorrected}`;
 
 const whyPaidUnknown =
-  'the storefront shows the order as paid but not since when, and the order was placed before this shop was connected, or too long ago: check the payment in the shop, then release the line to buy it, or cancel it';
+  'the storefront shows the order as paid but does not say since when, and the order was placed before this shop was connected, or too long ago: check the payment in the shop, then release the line to buy it, or cancel it';
 
 /** Like an order that cannot be read, it changes nothing of the known one. */
 export const givenAgain = {
   modifiedMs: null,
   code: 'id_given_again',
   field: 'order_key',
-  rule: 'the shop gave the id of this order to another sale, as after a deletion or a restored backup',
+  rule: 'the shop gave the id of this order to another sale, which can happen after a deletion or a restored backup',
   advice:
     'the other sale was not bought. To buy it, send it under another order id as a file or by HTTP',
   origin: '',

@@ -226,7 +226,7 @@ export class ShopReader {
           : '';
       // Without the address, which differs from run to run: it is one flag.
       const problem = listed.value.message.replace(/^\S+ \S+: /, '');
-      const rule = `the shop fails to show the order${place}, also alone: ${problem}`;
+      const rule = `the shop fails to show the order${place}, even when it is asked for this order alone: ${problem}`;
       return this.#count(await handler().flagUnread(listed.id, rule), counts);
     }
     const result = await handler().takeRead(listed.value, 'not_read', { api, signal });

@@ -71,7 +71,7 @@ export class Watermark {
   checkClock(clockAheadMs: number | null): void {
     const nowMs = this.#deps.clock.wallMs();
     if (nowMs >= earliestMs && (clockAheadMs ?? 0) >= -wrongClockMs) return;
-    const problem = `the clock of this machine shows ${isoTime(nowMs)}, more than a day behind`;
+    const problem = `the clock of this machine shows ${isoTime(nowMs)}, more than a day behind the right time`;
     throw new ShopApiError('clock', `${problem}: no shop is read until this clock is right`);
   }
 

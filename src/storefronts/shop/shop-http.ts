@@ -200,7 +200,7 @@ export class ShopHttp {
       if (once !== undefined && clock.steadyMs() > once.latestStartMs) {
         throw new ShopApiError(
           'rate_limited',
-          'the shop was too busy to make the call in time: nothing was sent',
+          'the shop was too busy, so the call could not be made in time: nothing was sent',
         );
       }
       if (isRecorded) return;

@@ -34,7 +34,7 @@ export const shopKeys = {
   unmatched: z
     .enum(['ignore', 'review'])
     .default('ignore')
-    .describe('Lines whose SKU is not in the map: `ignore` or flag them.'),
+    .describe('Lines whose SKU is not in the map: `ignore` them, or flag them for `review`.'),
   on_refund: z
     .enum(['review', 'cancel_esim', 'ignore'])
     .default('review')

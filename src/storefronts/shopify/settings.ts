@@ -39,7 +39,7 @@ const writeBack = keysOf({
   deliver_codes: z
     .enum(['off', 'meta'])
     .default('off')
-    .describe('`meta`: codes are written into a metafield of the order that belongs to the app.'),
+    .describe('`meta`: codes are written into the order, in a metafield that belongs to the app.'),
 });
 
 const section = keysOf({

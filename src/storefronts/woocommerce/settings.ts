@@ -36,7 +36,7 @@ const writeBack = keysOf({
     .boolean()
     .default(false)
     .describe(
-      'Also writes fields of the lines: state, and with `deliver_codes: meta` the codes as `Code`, which mails show. WooCommerce then calculates taxes again.',
+      'Also writes fields of the lines: the state, and, with `deliver_codes: meta`, the codes in the field `Code`, which mails show. WooCommerce then calculates taxes again.',
     ),
 });
 
@@ -71,7 +71,7 @@ export const wooCommerceSettings = {
     const hasField = String(valueOf('iccid_field')).toLowerCase() === 'code';
     if (valueOf('write_back', 'line_meta') !== true || !hasField) return null;
     const problem =
-      'writes delivered codes into the field "Code" of lines, but iccid_field names this field as that of an eSIM: use another name in iccid_field';
+      'writes delivered codes into the field "Code" of lines, but iccid_field says that this field names the eSIM to top up: use another name in iccid_field';
     return { at: ['write_back', 'line_meta'], problem };
   },
 } satisfies PlatformSettings;

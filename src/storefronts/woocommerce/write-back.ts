@@ -101,7 +101,7 @@ export class OrderWriter {
     }
     throw new WriteBackError(
       'waits',
-      `the order changed while the result was written, ${mostSteps} times`,
+      `the order changed ${mostSteps} times while the result was written`,
     );
   }
 

@@ -109,7 +109,7 @@ export class CatalogueWalk<T> {
 
   /** Reads the next page. Only while not `done`. */
   async read(call: WalkCall): Promise<WalkStep<T>> {
-    assert(this.#path !== null, 'a walk is read only while it is not done');
+    assert(this.#path !== null, 'no page is read after the end of a walk');
     const result = await this.#options.fetch(this.#path, call);
     if (result.kind === 'failed') return result;
     const { page } = result;

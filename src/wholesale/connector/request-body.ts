@@ -44,7 +44,7 @@ function problemOf(
   const all = known.map((one) => `{${one}}`).join(', ');
   if (name === undefined) {
     if (!/[{}]/.test(text)) return null;
-    return `has a placeholder in a longer text: it must be the whole text, as {variant} or {variant|int}; there are ${all}`;
+    return `has a placeholder in a longer text: it must be the whole text, as {variant} or {variant|int}; the placeholders are ${all}`;
   }
   if (!known.includes(name)) return `must be one of ${all}`;
   const field = path.at(-1);

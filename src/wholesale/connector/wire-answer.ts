@@ -21,7 +21,7 @@ const readsOnce =
         (one) => one.list > list && one.name.toLowerCase() === name.toLowerCase(),
       );
       if (other === undefined) continue;
-      const message = `must not have "${name}" in \`${list}\` and in \`${other.list}\`: your list replaces the default, so write both`;
+      const message = `must not have "${name}" in \`${list}\` and in \`${other.list}\`: your list replaces the default, so write both lists`;
       context.addIssue({ code: 'custom', message });
     }
   };

@@ -67,7 +67,7 @@ describe('a rejection of an order that was sent for the first time', () => {
       outcomeUnknown: false,
       replacements: [],
       reviewReason:
-        'rejected (the message of order_refused), and no lookup has found an order yet: if a proxy repeated the call, the order was perhaps bought',
+        'rejected (the message of order_refused), and no lookup has found an order yet: if a proxy repeated the call, another copy of it perhaps bought the order',
       error: { code: 'order_refused', buffered: false },
     };
 
@@ -105,7 +105,7 @@ describe('a rejection of an order that was sent for the first time', () => {
   it('says where lookups do not work that it may have been bought, not that it was', () => {
     const { reviewReason } = decide('order_refused', { canLookUp: false });
     expect(reviewReason).toMatch(
-      /the order cannot be looked up: .*, the order was perhaps bought$/,
+      /the order cannot be looked up: .*, another copy of it perhaps bought the order$/,
     );
   });
 

@@ -199,7 +199,11 @@ describe('money that is nearly used up', () => {
     expect(await watch()).toEqual([]);
     await worker.pass(hourMs / 2, 60_000);
     await buy(1);
-    const near = ['limit_near', '100.00 USD per hour', 'about 80 % of it are spent or reserved'];
+    const near = [
+      'limit_near',
+      '100.00 USD per hour',
+      'about 80 % of the limit is spent or reserved',
+    ];
     expect(await watch()).toEqual([near]);
     await worker.pass(hourMs / 2 + 1000, 60_000);
     expect(await watch()).toEqual([]);

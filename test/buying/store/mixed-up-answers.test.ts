@@ -145,7 +145,9 @@ describe('an entry whose answer showed what another one has', () => {
   });
 
   it('is not rejected while the number that it was shown is not repeated', async () => {
-    await expect(resolve(mixedUp, { as: 'rejected' })).rejects.toThrow('has it as order N-1');
+    await expect(resolve(mixedUp, { as: 'rejected' })).rejects.toThrow(
+      'has this entry as order N-1',
+    );
     await resolve(mixedUp, { as: 'rejected', orderNumber: 'N-1' });
     expect(stored(mixedUp)).toMatchObject({ state: 'rejected', units: null });
   });
@@ -204,7 +206,7 @@ describe('an entry that was shown more units than it ordered', () => {
 it('all units that were ordered take the place of what a wrong mapping read', async () => {
   const unread: Settlement = {
     ...settledBy(shows('N-1', { code: 'CARD-1' }), 'needs_review'),
-    reviewReason: 'its units have fields that wholesale.wire does not read: secret',
+    reviewReason: 'the units in the answer have fields that wholesale.wire does not read: secret',
   };
   const reference = await buy('first', unread);
   const units = [{ code: 'DDDD-4444' }];

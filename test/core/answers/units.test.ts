@@ -412,7 +412,7 @@ describe('what becomes of an order', () => {
       noJitter,
     );
     expect(settlement.reviewReason).toMatch(
-      /; its units have fields that wholesale.wire does not read: security_code$/,
+      /; the units in the answer have fields that wholesale.wire does not read: security_code$/,
     );
     const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs });
     const found = { kind: 'found', answer: { ...odd, units: [] } } as const;

@@ -34,7 +34,7 @@ describe('an order file that is a hard link', () => {
     const report = readFileSync(join(bench.config.rejected, reports[0] ?? ''), 'utf8');
     expect(JSON.parse(report)).toMatchObject({
       code: 'hard_link',
-      message: expect.stringContaining('2 names'),
+      message: expect.stringContaining('2 hard links'),
     });
     expect(report + JSON.stringify(bench.log)).not.toContain('never-shown-token');
   });

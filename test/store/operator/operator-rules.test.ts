@@ -160,7 +160,7 @@ describe('an entry that an operator resolves', () => {
     const none = { ...bought, orderNumber: answer.orderNumber, units: [] };
     const before = everything(box);
     await expect(act(box, none)).rejects.toMatchObject({
-      message: expect.stringContaining('answers showed all the units'),
+      message: expect.stringContaining('the answers of the API showed all the units'),
       hint: expect.stringContaining('if the supplier delivered nothing, add --note'),
     });
     expect(everything(box)).toEqual(before);

@@ -349,7 +349,8 @@ describe('a shop that does not answer as it should', () => {
     });
     await written.buy();
     await written.start();
-    const asked = 'the receiver asked the worker to wait: nothing is sent to this sink until then';
+    const asked =
+      'the receiver asked the worker to wait: nothing is sent to this sink for `wait_ms`';
     await written.untilLogged(asked, 1);
     const [line] = written.logged(asked);
     expect([line?.['wait_ms'], stub.calls.length]).toEqual([120_000, 1]);

@@ -41,5 +41,5 @@ export function reasonForOlderCopy(
   const what = isSameDatabase
     ? 'an older copy of the outbox'
     : 'not the outbox that the worker used last';
-  return `this is ${what}: this database ends with ${numbersOf(found)}, the other ended with ${numbersOf(known)}`;
+  return `this is ${what}: its newest records are ${numbersOf(found)}, those of the outbox used last are ${numbersOf(known)}`;
 }

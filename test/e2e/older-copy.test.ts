@@ -155,7 +155,7 @@ describe('an older copy of the database', { timeout: 60_000 }, () => {
     const { place, calls } = await boughtMoreThanTheCopyKnows();
     const worker = place.start();
     const line = await worker.line(({ msg }) =>
-      msg.startsWith('this is an older copy of the outbox: this database ends with call'),
+      msg.startsWith('this is an older copy of the outbox: its newest records are call'),
     );
     expect(line['level']).toBe('error');
     await worker.started();
@@ -163,7 +163,7 @@ describe('an older copy of the database', { timeout: 60_000 }, () => {
       {
         state: 'after_loss',
         code: 'older_copy',
-        message: expect.stringMatching(/ended with call \d+/),
+        message: expect.stringMatching(/used last are call \d+/),
       },
     ]);
     expect(place.query("SELECT actor, subject FROM audit_log WHERE action = 'after_loss'")).toEqual(

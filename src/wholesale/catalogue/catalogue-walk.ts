@@ -109,7 +109,7 @@ export class CatalogueWalk<T> {
 
   /** Reads the next page. Only while not `done`. */
   async read(call: WalkCall): Promise<WalkStep<T>> {
-    assert(this.#path !== null, 'no page is read after the end of a walk');
+    assert(this.#path !== null, 'no page of the catalogue is read after the last one');
     const result = await this.#options.fetch(this.#path, call);
     if (result.kind === 'failed') return result;
     const { page } = result;

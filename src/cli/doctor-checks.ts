@@ -249,7 +249,7 @@ export const checkAddress =
 const askSupplier = 'ask the supplier about the account';
 const nextSteps: Readonly<Record<string, string>> = {
   not_found: checkAddress,
-  invalid_key: 'put a valid key into wholesale.keys, then `order-sync check-config --reload`',
+  invalid_key: 'put a valid key into wholesale.keys, then run `order-sync check-config --reload`',
   ip_not_allowed: 'have the supplier allow the address of this machine for the key',
   tls_refused:
     'if a private authority issued the certificate of the API, name this authority with wholesale.ca_file; else compare base_url with the name in the certificate, and check the clock',

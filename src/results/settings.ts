@@ -29,7 +29,7 @@ const callbacks = listOf(20, 'URLs to which signed results are posted. See docs/
   allow_http: z
     .boolean()
     .default(false)
-    .describe('Allows http to another machine, in a network that nobody else can read.'),
+    .describe('Allows http to another machine. Only for a network that nobody else can read.'),
 }).meta(live);
 
 export const resultsSection = section('Where results are written back to.', {

@@ -287,7 +287,7 @@ const ways: readonly Way[] = [
     kind: 'needs_manual_delivery',
     code: 'needs_manual_delivery',
     message:
-      '1 of 1 unit is not in the outbox: cli:anna found that the line was bought, as order GC-77',
+      'cli:anna found that the line was bought, as order GC-77, but 1 of 1 unit is not in the outbox',
     result: ['needs_manual_delivery', null],
     refusal: null,
   },

@@ -144,7 +144,7 @@ describe('order-sync wire test', () => {
 describe('a mapping that cannot match', () => {
   it.each([
     ['wholesale.wire.answer.codes.lists=[products.0.keys]', 'must not have a list index'],
-    ['wholesale.wire.answer.codes.code=["items[].pin"]', 'must not go through a list'],
+    ['wholesale.wire.answer.codes.code=["items[].pin"]', 'must not contain a list'],
     [
       'wholesale.wire.headers.Host=x',
       'headers.Host must be a header that the worker does not set itself',

@@ -8,7 +8,7 @@ function namesOf(
   { order_number: number, state, units, error, reference }: ResultEntry,
   world: World,
 ): readonly string[] {
-  const isShared = state === 'needs_review' && error?.message.includes('is also that of') === true;
+  const isShared = state === 'needs_review' && error?.message.includes('also belongs to') === true;
   const sold = isShared ? (world.api.ledger.find(reference)?.units ?? []) : [];
   return [...(number === null ? [] : [number]), ...units.map(unitText), ...sold];
 }

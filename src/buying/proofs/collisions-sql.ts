@@ -46,4 +46,4 @@ export function collisionOf(
 
 /** Why an entry that shows what another one has needs an operator, who decides whose it is. */
 export const sharedText = ({ other, what }: Shared, end = 'so it is not delivered'): string =>
-  `${what} is also that of ${other.reference}: one of the two orders shows what the other bought, ${end}`;
+  `${what} also belongs to ${other.reference}: one of the two orders shows what the other bought, ${end}`;

@@ -104,7 +104,7 @@ export async function buildProgram(
   json = false,
 ): Promise<Command> {
   const program = new Command('order-sync')
-    .description('Buys what a shop sold from a Wholesale Ordering API, each order exactly once.')
+    .description('Buys from a Wholesale Ordering API what a shop sold, each order exactly once.')
     .version(versionText, '-V, --version', 'print the versions of order-sync and of Node')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()

@@ -68,7 +68,7 @@ export const attentionReasons = {
   )`stop the other worker or program that uses this key, or give this worker keys of its own; if there is no other program, lower \`wholesale.limits\` to those of the account. The row ends a day after the last 429`,
   lookup_unproven: holding(
     'lines with an unknown outcome and rejected lines: they need review',
-  )`correct the path in \`wholesale.wire.lookup\`, then \`check-config --reload\`; the row ends when a lookup finds the order`,
+  )`correct the path in \`wholesale.wire.lookup\`, then run \`order-sync check-config --reload\`; the row ends when a lookup finds the order`,
   balance_low: holding(
     'nothing yet; at 0, its orders wait',
   )`top up at the supplier, then enter the new balance with ${'balance'}`,
@@ -76,10 +76,10 @@ export const attentionReasons = {
     'nothing yet; orders over the limit are held',
   )`check whether the shop really sold so much; if so, raise the limit under \`spend.limits\``,
   paused_by_person: itsScope`resume it with ${'resume'}`,
-  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then \`check-config --reload\`; if the mapping is right, ${'resume'}`,
+  connector_unproven: itsScope`correct \`wholesale.wire\` until ${'test'} ends with 0, then run \`order-sync check-config --reload\`; if the mapping is right, ${'resume'}`,
   api_unreachable: itsScope`if the supplier is down, wait: the worker tries again; if not, repair the connection`,
   wrong_address: itsScope`correct \`wholesale.base_url\` or \`wholesale.ca_file\`, then restart the worker`,
-  key_denied: itsScope`replace the key and \`check-config --reload\`, or ask the supplier; then ${'resume'}`,
+  key_denied: itsScope`replace the key and run \`order-sync check-config --reload\`, or ask the supplier; then ${'resume'}`,
   account_denied: itsScope`ask the supplier to allow this account, or the address of this machine; then ${'resume'}`,
   price_rose: itsScope`compare the new price with what the shop sells the product for; ${'resume'} accepts it, ${'cancel'} ends orders that are too expensive now`,
   balance_too_low: itsScope`top up at the supplier, then ${'resume'}`,
@@ -129,10 +129,10 @@ export const attentionReasons = {
   )`switch the webhook on in the shop, or give the worker's key permission to write; the row ends by itself`,
   old_sale: holding(
     'nothing, if these orders were delivered before',
-  )`if an order was not delivered, raise \`lookback_h\` or \`max_age_h\` of the shop, \`check-config --reload\`, and read the shop with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
+  )`if an order was not delivered to its customer, raise \`lookback_h\` or \`max_age_h\` of the shop, run \`order-sync check-config --reload\`, and read the shop with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   other_shop: holding(
     'the orders that name another shop',
-  )`remove the webhook from the copy of the shop; or, if the address is right, add it to \`sites\`, \`check-config --reload\`, and read the orders with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
+  )`remove the webhook from the copy of the shop; or, if the address is right, add it to \`sites\`, run \`order-sync check-config --reload\`, and read the orders with ${'reconcile'} \`--since\`; then end this row with ${'ack'}`,
   delivery_unusable: holding(
     'the orders in such webhooks',
   )`do what the message says, look in the shop for paid orders that the worker lacks, then end this row with ${'ack'}`,
@@ -141,7 +141,7 @@ export const attentionReasons = {
   )`put these SKUs back into the SKU map to buy the flagged orders; or end this row with ${'ack'}`,
   signature_refused: holding(
     "nothing: read-back brings the shop's orders, minutes later",
-  )`copy the secret of the shop's webhooks into the file of \`secrets\`, then \`check-config --reload\`; the row ends with the next signed webhook`,
+  )`copy the secret of the shop's webhooks into the file of \`secrets\`, then run \`order-sync check-config --reload\`; the row ends with the next signed webhook`,
   other_worker: holding(
     'every purchase for this shop',
   )`stop the other worker, then end this row with ${'ack'}: after that the held orders are bought`,
@@ -252,5 +252,5 @@ function unitsMissing(evidence: AttentionEvidence): string {
     order_number: number = null,
   } = evidence;
   const order = number === null ? '' : `, as order ${number}`;
-  return `${missing} of ${counted(quantity, 'unit')} ${missing === 1 ? 'is' : 'are'} not in the outbox: ${operator} found that the line was bought${order}`;
+  return `${operator} found that the line was bought${order}, but ${missing} of ${counted(quantity, 'unit')} ${missing === 1 ? 'is' : 'are'} not in the outbox`;
 }

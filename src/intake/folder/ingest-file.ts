@@ -195,7 +195,7 @@ function vanished(): DocumentError {
     'vanished',
     'The file was removed from the work folder before it was read to its end.',
     {
-      hint: 'Lines that were accepted before will be bought. Send the file again: these lines will not be bought twice.',
+      hint: 'Lines that are already accepted will be bought. Send the file again: these lines will not be bought twice.',
     },
   );
 }

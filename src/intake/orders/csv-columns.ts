@@ -163,7 +163,7 @@ type HeaderMistake = Omit<DocumentMistake, 'line'> & { readonly hint: string };
 const unclearColumns = ['quantity', 'currency', 'line_id'] as const;
 const otherwise: Readonly<Record<(typeof unclearColumns)[number], string>> = {
   quantity: 'each row is for one',
-  currency: 'the balance of the folder is charged',
+  currency: 'the balance that is set for the folder is charged',
   line_id: 'each order has one row',
 };
 

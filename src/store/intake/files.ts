@@ -79,7 +79,7 @@ export class OrderFiles extends OutboxSteps {
   readonly postpone = this.write(postpone);
 
   /** Nothing of the file is accepted, and this is why. */
-  readonly reject = this.#change(reject, 'is rejected before anything of it is ingested');
+  readonly reject = this.#change(reject, 'is rejected as a whole: nothing of it is taken in');
 
   /** Its rows are in the outbox. From now on its results are written back, if it is a CSV file. */
   readonly archive = this.step((outbox, id: string): void => {

@@ -99,7 +99,7 @@ export function diskError(error: FileError, path: string): OrderSyncError {
     const holder = lockHolder(`${path}-shm`, path);
     const message = `The database ${path} is locked by ${holder}`;
     const hint =
-      'end the transaction of that program, or the program itself: a worker waits, and resumes by itself';
+      'end the transaction of that program, or end the program: the worker waits, and resumes by itself';
     return new OrderSyncError('DATABASE_BUSY', message, { hint, cause: error });
   }
   const isFull = code === 'SQLITE_FULL' || isOutOfSpace(error);

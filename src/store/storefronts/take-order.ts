@@ -361,7 +361,7 @@ function takeKnownLine(taking: Taking, line: StorefrontLine, known: KnownLine): 
   // An operator said that it is the same purchase: it speaks for the line that was bought.
   if (bought !== null) return takeKnownLine(taking, { ...line, lineId: bought.line_id }, bought);
   if ((buy ?? hold) !== null && wasCancelledByShop(database, known)) {
-    const rule = `was cancelled by the shop before it was bought, and now the shop's order is paid for ${remaining} of "${sku}": nothing was bought`;
+    const rule = `was cancelled by the shop before it was bought, and now the shop's order shows ${remaining} of "${sku}" as paid: nothing was bought`;
     flagLine(taking, lineId, hold ?? flagOf('paid_after_taken_back', rule));
   } else if (was.sku === sku && was.quantity === remaining && !order.refundUnclear) {
     // SKU and quantity of the shop are compared: another SKU map changes nothing about what was

@@ -95,7 +95,7 @@ export class Watermark {
     if (wasLowered) {
       logger.warn(
         { to: isoTime(presentMs) },
-        'the time up to which the shop was read lay in the future: it is set to now',
+        'the shop was marked as read up to a time in the future: this time is set to now',
       );
     }
     return wasLowered || (clockBeforeMs === null && clockAheadMs >= toleranceMs);

@@ -47,7 +47,7 @@ export const shopKeys = {
   lookback_h: count(0, 8760)
     .default(0)
     .describe(
-      'Orders that were paid earlier than this many hours before the first start with this shop are not bought.',
+      'Orders that were paid more than this many hours before the first start with this shop are not bought.',
     ),
   sites: z
     .array(httpUrl)

@@ -93,7 +93,7 @@ export function whyUnrecognised(
 ): string | null {
   if (saysItFailed(body, wire)) return failedAnswer;
   if (answer.reference !== null || hasStatus(answer, what) || hasUnits(answer, what)) return null;
-  if (objectsIn(body, wire).some(hasError)) return 'a success with an error in another form';
+  if (objectsIn(body, wire).some(hasError)) return 'a success status whose error has another form';
   return answer.orderNumber === null
     ? `a success whose body has no known field of an order${fieldsOf(body)}`
     : null;

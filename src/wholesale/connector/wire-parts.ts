@@ -66,7 +66,10 @@ export const candidates = (paths: string) =>
         .string()
         .regex(/^(\$|[^\s.]+(\.[^\s.]+)*)$/, 'must be a dotted path such as order.total, or $')
         .regex(...withoutPosition)
-        .regex(/^[^[\]]*$/, 'must not go through a list: a path of a unit begins at the unit'),
+        .regex(
+          /^[^[\]]*$/,
+          'must not contain a list: the path of a field of a unit starts inside the unit',
+        ),
     )
     .max(50)
     .default(paths.split(' '));

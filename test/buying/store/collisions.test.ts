@@ -115,7 +115,7 @@ describe('what another entry already has', () => {
     const { box, found, counts } = await bought(first, second);
     expect(found[0]?.state).toBe('fulfilled');
     expect(found[1]?.state).toBe('needs_review');
-    expect(found[1]?.reason).toContain(`${what} is also that of ${found[0]?.reference}`);
+    expect(found[1]?.reason).toContain(`${what} also belongs to ${found[0]?.reference}`);
     expect(found[1]?.reason).not.toMatch(/1111|gift\.example/);
     expect(box.store.read.resultDocument(2).document.lines[0]?.entries[0]?.units).toEqual([]);
     expect(counts).toMatchObject({ fulfilled: 1, needs_review: 1 });
@@ -127,7 +127,7 @@ describe('what another entry already has', () => {
           found[0]?.reference,
           [
             'shown_twice',
-            expect.stringContaining(`${what} is also that of ${found[1]?.reference}`),
+            expect.stringContaining(`${what} also belongs to ${found[1]?.reference}`),
           ],
         ],
         [found[1]?.reference, ['needs_review', found[1]?.reason]],

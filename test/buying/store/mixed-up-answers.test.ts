@@ -97,7 +97,7 @@ describe('an entry whose answer showed what another one has', () => {
     expect(resultOf(2)).toMatchObject({ state: 'fulfilled', order_number: 'N-2', units: [own] });
     // Nothing of the other order is its own any more.
     await buy('third', settledBy(shows('N-3', own)));
-    expect(resultOf(3)?.error?.message).toContain(`a code is also that of ${mixedUp}`);
+    expect(resultOf(3)?.error?.message).toContain(`a code also belongs to ${mixedUp}`);
     expect(box.store.read.attention(9).map(({ kind }) => kind)).toContain('shown_twice');
   });
 

@@ -177,7 +177,7 @@ describe('an entry that an operator resolves', () => {
     const standing = () =>
       box.store.read.attention(10).map(({ kind, message }) => `${kind}: ${message}`);
     const missing =
-      'needs_manual_delivery: 1 of 1 unit is not in the outbox: cli:anna found that the line was bought, as order GC-77';
+      'needs_manual_delivery: cli:anna found that the line was bought, as order GC-77, but 1 of 1 unit is not in the outbox';
     expect(standing()).toEqual([missing]);
     const before = everything(box);
     const units = [{ code: 'AAAA-1111' }];

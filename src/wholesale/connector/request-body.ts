@@ -81,7 +81,10 @@ function valueOf(text: string, values: RequestValues): Json {
   );
   if (value === null || form === undefined) return value;
   if (form !== 'int') return form === 'text' ? String(value) : String(value).toLowerCase();
-  assert(/^\d{1,15}$/.test(String(value)), `"${value}" is a whole number, as {${name}|int} requires`);
+  assert(
+    /^\d{1,15}$/.test(String(value)),
+    `"${value}" is a whole number, as {${name}|int} requires`,
+  );
   return Number(value);
 }
 

@@ -97,34 +97,40 @@ describe('a refusal of a call that something in between repeated', () => {
     expect(attempts(reference)).toEqual(['submit not_cancellable', 'lookup accepted']);
   });
 
-  it('of a cancel needs review where no lookup shows what became of its eSIM', async () => {
-    const faults = [lost('esim_order'), repeated('esim_cancel', 1, 409, 'not_cancellable')];
-    worker = await startSubmission({
-      sandbox: { limits: { enabled: false }, faults },
-      wire: {
-        answer: {
-          status: ['not_shown'],
-          esims: { status: ['not_shown'], ignored: ['state', 'plan', 'created_at'] },
+  it.each([
+    ['after its last try', { retryTimeScale: 0.001 }, null, /cancel was refused \(.*cancelled/],
+    ['at its deadline', { retryTimeScale: 0.1 }, 1500, /deadline of the cancel passed/],
+  ])(
+    'of a cancel needs review %s where no lookup shows what became of its eSIM',
+    async (_, times, deadlineMs, message) => {
+      const faults = [lost('esim_order'), repeated('esim_cancel', 1, 409, 'not_cancellable')];
+      worker = await startSubmission({
+        sandbox: { limits: { enabled: false }, faults },
+        wire: {
+          answer: {
+            status: ['not_shown'],
+            esims: { status: ['not_shown'], ignored: ['state', 'plan', 'created_at'] },
+          },
         },
-      },
-      retryTimeScale: 0.001,
-    });
-    await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
-    await worker.settled();
-    const iccid = worker.sandbox.ledger().esims[0]?.iccid ?? '';
-    await worker.accept([
-      { operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid },
-    ]);
-    await worker.settled();
-    expect(worker.sandbox.ledger().esims[0]?.state).toBe('cancelled');
-    expect(worker.counts()).toMatchObject({ fulfilled: 1, needs_review: 1, rejected: 0 });
-    expect(worker.store.read.attention(9)).toMatchObject([
-      {
-        code: 'not_cancellable',
-        message: expect.stringMatching(/cancel was refused \(.*cancelled/),
-      },
-    ]);
-  });
+        ...times,
+      });
+      await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
+      await worker.settled();
+      const iccid = worker.sandbox.ledger().esims[0]?.iccid ?? '';
+      const notAfterMs = deadlineMs === null ? null : Date.now() + deadlineMs;
+      const part = { variant: null, quantity: null, currency: null } as const;
+      await worker.accept([{ ...part, operation: 'esim_cancel', iccid, notAfterMs }]);
+      await worker.settled();
+      expect(worker.sandbox.ledger().esims[0]?.state).toBe('cancelled');
+      expect(worker.counts()).toMatchObject({ fulfilled: 1, needs_review: 1, rejected: 0 });
+      expect(worker.store.read.attention(9)).toMatchObject([
+        {
+          code: 'not_cancellable',
+          message: expect.stringMatching(message),
+        },
+      ]);
+    },
+  );
 
   it('is looked up after a restart, too, and nobody can end it before', async () => {
     const faults = [

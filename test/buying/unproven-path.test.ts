@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { stepsOf } from '../support/steps.ts';
 import { startSubmission, type Submission } from '../support/submission.ts';
 
 let worker: Submission;
@@ -40,6 +41,31 @@ it('a 404 is final only after the API has accepted a call of that path, also aft
   await worker.accept([topup(nobodys)]);
   await worker.settled();
   expect(counts()).toEqual({ fulfilled: 2, review: 2, rejected: 1 });
+});
+
+it('a 404 under a path that was changed to a wrong one rejects nothing, although lookups are believed', async () => {
+  const lost = {
+    fault: { fault: 'lost_answer' as const },
+    match: { operation: 'esim_topup' as const },
+    at: [1],
+  };
+  worker = await startSubmission({ sandbox: { limits: { enabled: false }, faults: [lost] } });
+  await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
+  await worker.settled();
+  const topup = {
+    ...esimPart,
+    operation: 'esim_topup' as const,
+    plan: 'es-1gb-7d',
+    iccid: worker.sandbox.ledger().esims[0]?.iccid ?? '',
+  };
+  await worker.accept([topup]);
+  await worker.settled();
+  const proven = await stepsOf(worker.store).lookups.proven();
+  expect(proven.map(({ kind }) => kind)).toContain('esim_topup');
+  await worker.restart({ esim_topup: { path: '/esim/esims/{iccid}/recharges' } });
+  await worker.accept([topup]);
+  await worker.settled();
+  expect(counts()).toEqual({ fulfilled: 2, review: 1, rejected: 0 });
 });
 
 it('mistyped ICCIDs pause no plan and no family that was bought', async () => {

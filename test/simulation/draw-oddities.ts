@@ -68,9 +68,9 @@ function withOddity(random: SeededRandom, order: ShopOrderPlan): readonly ShopOr
       },
     ];
   if (kind === 'copy') return withCopy(random, order);
-  if (kind === 'given_again' && isWoo) {
+  if (isWoo && (kind === 'given_again' || (kind === 'edited' && way % 2 === 0))) {
     const by = random.pick('key', 'key', 'time and customer');
-    return odd({ kind, by, afterMs: random.pick(2000, random.int(2000, 120_000)) });
+    return odd({ kind: 'given_again', by, afterMs: random.pick(2000, random.int(2000, 120_000)) });
   }
   return [edited(random, order)];
 }

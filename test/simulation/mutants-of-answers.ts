@@ -178,11 +178,6 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     changes: [["operation !== 'esim_cancel' || isEsimUsed", "operation !== '' || isEsimUsed"]],
   },
   {
-    name: 'a refused cancel is rejected at its deadline although no order shows its eSIM',
-    file: 'buying/steps-sql.ts',
-    changes: [["row.outcome_row === 'not_cancellable'", "row.outcome_row === ''"]],
-  },
-  {
     name: 'a link is no unit that another order may have',
     file: 'core/answers/unit-names.ts',
     changes: [['if (unit.url === undefined) return', "if (unit.url !== '') return"]],
@@ -196,11 +191,6 @@ export const mutantsOfAnswers: readonly Mutant[] = [
     name: 'an operator gives what another order was delivered',
     file: 'store/operator/entry-command.ts',
     changes: [["shared.other.state !== 'needs_review'", "shared.other.state === 'sending'"]],
-  },
-  {
-    name: 'units in question are kept beside those of an operator',
-    file: 'store/operator/entry-command.ts',
-    changes: [['units: isInQuestion(row) ? []', 'units: isInQuestion(row) && row.id < 0 ? []']],
   },
   {
     name: 'a number in question is not replaced by an operator',

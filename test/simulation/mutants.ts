@@ -83,16 +83,6 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a 404 is believed before its path has accepted a call',
-    file: run,
-    changes: [
-      [
-        'return isPathProven ? outcome : atUnprovenPath(outcome);',
-        'return isPathProven ? outcome : { ...outcome };',
-      ],
-    ],
-  },
-  {
     name: "a 5xx without the API's body counts as not processed",
     file: table,
     changes: [['foreign_server_error: ambiguous', 'foreign_server_error: everywhere(again)']],
@@ -424,16 +414,6 @@ export const mutants: readonly Mutant[] = [
       [
         'facts.outcomeUnknown && facts.inFlightWindowLeftMs > 0',
         'facts.outcomeUnknown && facts.inFlightWindowLeftMs > 1e9',
-      ],
-    ],
-  },
-  {
-    name: 'an entry that an operator releases with an unknown outcome counts as clean',
-    file: 'core/operator/operator-decision.ts',
-    changes: [
-      [
-        'return accept({ ...back, nextStep: next.step, dueAtMs: nowMs });',
-        "return accept({ ...back, outcomeUnknown: false, inFlightWindowEndMs: null, nextStep: 'send', dueAtMs: nowMs });",
       ],
     ],
   },

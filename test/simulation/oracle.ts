@@ -227,6 +227,8 @@ function checkBought(
   if (trouble?.kind === 'shows_earlier_order' && !world.operator.touched.has(entry.reference))
     return;
   const units = entry.units.map(unitText);
+  if (world.operator.withoutUnits.has(entry.reference) && units.length === order.units.length)
+    world.violate('I5', `${name} has all the units of which an operator found none`);
   // The operator entered that it was bought, without its units.
   if (entry.state === 'needs_manual_delivery' && units.length < order.units.length) {
     const foreign = units.filter((unit) => !order.units.includes(unit));

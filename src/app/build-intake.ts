@@ -115,7 +115,7 @@ export function buildReadBack(
     );
   const handlerOf = ({ platform, shop }: Shop): ShopHandler => {
     const handler = current.intake.handlerFor(platform, shop);
-    assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+    assert(handler !== null, `a shop that is read back must have a webhook: ${platform} ${shop}`);
     return handler;
   };
   const onFound = (source: string): void => deps.metrics?.events.orderReadBack(source);

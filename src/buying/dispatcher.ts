@@ -231,7 +231,7 @@ export class Dispatcher {
     const tookMs = clock.steadyMs() - startedMs;
     this.#releaseAtMs = clock.steadyMs() + Math.max(releaseIntervalMs, 50 * tookMs);
     if (released === 0) return;
-    logger.info({ released }, 'orders that a spending limit held can be bought now');
+    logger.info({ released }, 'orders that were held by a spending limit can be bought now');
     this.#deps.onSettled?.();
   }
 

@@ -83,7 +83,7 @@ export function refuseOtherUpstream(loaded: LoadedConfig): void {
 function upstreamIssues(loaded: LoadedConfig): ConfigIssue[] {
   const { databasePath, wholesale } = loaded.config;
   const { upstream, isOther } = upstreamOf(databasePath, wholesale.upstream);
-  const problem = `must lead to the API ${upstream}, because ${databasePath} has orders of this API, and not to ${wholesale.upstream}; another API needs another data_dir`;
+  const problem = `must lead to the API ${upstream}, not to ${wholesale.upstream}: ${databasePath} has orders of the former; another API needs another data_dir`;
   return isOther ? [issueAt(loaded, 'wholesale.base_url', problem)] : [];
 }
 

@@ -56,7 +56,10 @@ export function addBulk(command: Command, isConfirmedByNumber = false): Command 
         '--reason <text>',
         'the reason, for the audit log; at least 3 characters (required to act)',
       )
-      .option('--dry-run', `with a filter: only show how many match, as without ${short}`),
+      .option(
+        '--dry-run',
+        `with a filter: only show how many match (so does leaving out ${short})`,
+      ),
   );
 }
 

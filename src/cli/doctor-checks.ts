@@ -253,8 +253,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   ip_not_allowed: 'have the supplier allow the address of this machine for the key',
   tls_refused:
     'if a private authority issued the certificate of the API, name this authority with wholesale.ca_file; else compare base_url with the name in the certificate, and check the clock',
-  key_of_other_account:
-    'put a key of the account that the orders were bought from into wholesale.keys',
+  key_of_other_account: 'put a key of the account that bought the orders into wholesale.keys',
   account_not_allowed: askSupplier,
   api_disabled: askSupplier,
 };

@@ -81,7 +81,7 @@ export function planReload(
   ]);
   const digests = digestValues(document, readings);
   const { data } = parseDocument(document, readings);
-  assert(data !== undefined, 'a mix of two valid configurations is valid');
+  assert(data !== undefined, 'a mix of two valid configurations must be valid');
   return {
     config: toConfig(data),
     document,

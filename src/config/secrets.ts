@@ -109,7 +109,7 @@ function readSecretFile(path: string): SecretFile {
   } catch (error) {
     const reason = codeOf(error) ?? String(error);
     // Where access was denied, the name is one of a file and no secret.
-    const advice = 'make the user that runs order-sync its owner, and let nobody else read it';
+    const advice = 'let the user that runs order-sync own this file, and let nobody else read it';
     if (reason === 'EACCES')
       return { problem: `must name a file that can be read, but ${whoseIs(path)}: ${advice}` };
     return { problem: `must name a file that can be read (${reason})` };

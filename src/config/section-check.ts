@@ -160,7 +160,7 @@ export function problemOfWhsec(secret: string): string | null {
   const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1] ?? '';
   const bytes = Buffer.from(encoded, 'base64').length;
   if (bytes >= 24 && bytes <= 64) return null;
-  return 'must be whsec_ and base64 of 24 to 64 bytes, for example from: openssl rand -base64 32';
+  return 'must be whsec_ followed by base64 of 24 to 64 bytes, for example from: openssl rand -base64 32';
 }
 
 /** A group that this process may give its files to. */

@@ -58,7 +58,8 @@ export function hasCode(error: unknown, code: OrderSyncErrorCode): error is Orde
  * Checks an invariant. A failed assertion is a bug: the process stops, which the outbox makes safe.
  */
 export function assert(condition: boolean, sentence: string): asserts condition {
-  if (!condition) throw new OrderSyncError('INVARIANT', `This must hold but does not: ${sentence}`);
+  if (!condition)
+    throw new OrderSyncError('INVARIANT', `This must be true but is not: ${sentence}`);
 }
 
 /**

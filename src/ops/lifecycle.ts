@@ -38,7 +38,7 @@ export class Lifecycle<Name extends string = string> {
         // The first failure is the reason. The second must not be lost either.
         throw new AggregateError(
           [error, stopError],
-          'The start failed, and so did stopping the parts that had started',
+          'The start failed, and the parts that had started could not be stopped',
           {
             cause: stopError,
           },

@@ -45,7 +45,7 @@ describe('the endpoints of callbacks', () => {
       'have a secret of another form',
       [endpoint],
       [['a-short-one']],
-      'secrets.0.value must be whsec_ and base64',
+      'secrets.0.value must be whsec_ followed by base64',
     ],
     ['have no secret', [endpoint], [], 'results.callbacks.0.secrets is required'],
     [

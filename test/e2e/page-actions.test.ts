@@ -127,7 +127,7 @@ describe.skipIf(browserPath === undefined)(
         await go(own);
         const reference = await text('article [data-copy]');
         await decide('Order again', { reason, confirm: 'another' });
-        expect([await text('h1'), (await text('main')).includes('was not repeated')]).toEqual([
+        expect([await text('h1'), (await text('main')).includes('was not confirmed')]).toEqual([
           'Not done',
           true,
         ]);

@@ -307,7 +307,7 @@ function acknowledgePreview(
   const fields = { action: 'acknowledge', ...which, seen_ms: String(beforeMs), confirmed: 'yes' };
   const form = {
     title: `Acknowledge ${total} rows`,
-    what: 'This buys, sends and cancels nothing.',
+    what: 'Nothing is bought, sent or cancelled.',
     fields,
   };
   return html`<p>${total} rows would leave the list: ${countsText(counts)}.</p>

@@ -243,7 +243,7 @@ function attentionActions({
   scope,
   canAcknowledge,
 }: Attention): readonly OfferedAction[] {
-  const what = 'The row leaves the attention list. This buys, sends and cancels nothing.';
+  const what = 'The row leaves the attention list. Nothing is bought, sent or cancelled.';
   if (canAcknowledge)
     return [{ title: 'Acknowledge', what, fields: { action: 'acknowledge', id } }];
   if (kind !== 'pause' || scope === null) return [];

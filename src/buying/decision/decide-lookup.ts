@@ -67,7 +67,7 @@ function orderFound(input: DecisionInput, found: LookupOutcome & { kind: 'found'
   }
   const settled = settleByAnswer(input, answer);
   if (facts.isEnding) {
-    const reason = `the line was cancelled, but a lookup found it bought: ${facts.buffered?.message}`;
+    const reason = `the line was cancelled, but a lookup found that it was bought: ${facts.buffered?.message}`;
     return { ...settled, state: 'needs_review', reviewReason: reason };
   }
   return settled.state === 'placed' && facts.state === 'placed'

@@ -12,7 +12,9 @@ export const submitSection = section('How orders are sent.', {
     .meta(live),
   in_flight_window_ms: durationMs(0, 86_400_000)
     .default(120_000)
-    .describe('How long after an ambiguous call a rejection or a missing order proves nothing.'),
+    .describe(
+      'The time after an ambiguous call in which a rejection or a missing order proves nothing.',
+    ),
   reference_expiry_ms: durationMs(1, 2_592_000_000)
     .default(86_400_000)
     .describe(

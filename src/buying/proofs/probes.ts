@@ -76,14 +76,14 @@ async function askWhetherOpen(
     return {
       verdict: 'no_slot',
       outcome: null,
-      message: 'the request budget of the key had no slot in time',
+      message: 'the request budget of the key had no free slot in time',
     };
   const { row, message } = probe.outcome;
   if (isAbsent && catalogue?.outcome.row === 'not_found')
     return {
       verdict: 'closed',
       outcome: row,
-      message: 'the API has neither an order nor a catalogue at the configured address',
+      message: 'at the configured address, the API knows neither orders nor a catalogue',
     };
   const currencies = catalogue === null ? undefined : (catalogue.currencies ?? null);
   return { verdict: probe.verdict, outcome: row, message, currencies };

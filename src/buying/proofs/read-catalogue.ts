@@ -44,7 +44,7 @@ function searchWithin(deps: CatalogueDeps, { withinMs, signal }: CatalogueQuesti
           outcomeOf: (step) => (step.kind === 'failed' ? step.outcome : null),
         });
       const step = isOver ? null : await readWhenFree(clock, read, untilMs, signal);
-      if (step === null) return 'the request budget had no slot left in time';
+      if (step === null) return 'the request budget had no free slot in time';
       if (step.kind === 'page') for (const item of step.items) onItem(item);
       else if (step.outcome.row !== 'rate_limited') return step.outcome.message;
     }

@@ -56,7 +56,7 @@ export function addDb(program: Command, context: CliContext): void {
   const restore = db
     .command('restore')
     .description(
-      'replace the database by a backup; orders that were bought since are looked up before anything is sent',
+      'replace the database by a backup; orders bought after the backup are looked up before anything is sent',
     )
     .argument('<file>', 'a backup');
   addAnswerOptions(restore).action((file: string, options: ConfigOptions) =>

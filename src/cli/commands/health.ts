@@ -24,7 +24,7 @@ export function addHealth(program: Command, context: CliContext): void {
   const command = program
     .command('health')
     .addOption(new Option('--live', 'only whether it lives').conflicts('ready'))
-    .addOption(new Option('--ready', 'only whether the worker can accept and record orders'))
+    .addOption(new Option('--ready', 'ask only whether the worker can accept and record orders'))
     .option('--strict', 'also exit with code 8 when a check warns, and say why in plain sentences')
     .option('--json', 'print the answer as JSON');
   addConfigOptions(command).action(async (options: HealthOptions) => {

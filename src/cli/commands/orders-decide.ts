@@ -62,7 +62,7 @@ export function addOrderDecisions(orders: Command, context: CliContext): void {
     const command = orders
       .command(action)
       .description(descriptions[action])
-      .argument('[reference]', 'the reference of the entry (required, or a filter)');
+      .argument('[reference]', 'the reference of the entry (required unless a filter is given)');
     addBulk(addBulkOptions(command, action), action === 'reorder').action(
       async (reference: string | undefined, options: BulkOptions) => {
         if (isBulk(reference, options) || reference === undefined)
@@ -232,7 +232,7 @@ function addBulkOptions(command: Command, action: BulkAction): Command {
   return command
     .option(
       '--confirm <text>',
-      'to confirm that the new references can buy again: the old reference or, with a filter, how many entries match',
+      'confirms that the new references can buy again: type the old reference or, with a filter, how many entries match',
     )
     .option(
       '--remap',

@@ -46,7 +46,9 @@ function addList(orders: Command, context: CliContext): void {
   const list = orders
     .command('list')
     .description('list orders, newest first')
-    .addOption(new Option('--state <state>', 'with an entry in this state').choices(entryStates))
+    .addOption(
+      new Option('--state <state>', 'only orders with an entry in this state').choices(entryStates),
+    )
     .option('--source <source>', 'of this shop')
     .option(
       '--search <text>',
@@ -130,11 +132,11 @@ const shownRows = 20;
 function addAck(orders: Command, context: CliContext): void {
   const command = orders
     .command('ack')
-    .description('end rows of the attention list that need no decision any more')
+    .description('remove rows that need no decision any more from the attention list')
     .addArgument(
       new Argument(
         '[id...]',
-        'references, or other ids of the attention list (required, or a filter)',
+        'references, or other ids of the attention list (required unless a filter is given)',
       ),
     )
     .option('--code <code>', 'instead of ids: every row with this code')

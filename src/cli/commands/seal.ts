@@ -13,7 +13,7 @@ export function addSeal(program: Command, context: CliContext): void {
   const rotate = seal
     .command('rotate')
     .description(
-      'seal with the first key every code that is in clear or that another key has sealed; can be repeated at any time',
+      'seal every code that is in clear, or that another key has sealed, with the first key; can be repeated at any time',
     )
     .option('--dry-run', 'only show which keys sealed the codes in the database');
   addAnswerOptions(rotate).action(async (options: ConfigOptions & { dryRun?: boolean }) => {

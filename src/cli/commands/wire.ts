@@ -38,7 +38,7 @@ function addWireTest(parent: Command, context: CliContext): void {
   const command = parent
     .command('test')
     .description('show how the mapping reads an answer of the API, without a call')
-    .argument('[file]', 'the answer as JSON; - for standard input (required, or --last)')
+    .argument('[file]', 'the answer as JSON; - for standard input (required without --last)')
     .addOption(
       new Option('--last <kind>', 'the last answer that the worker kept, masked').choices(
         sampleKinds,

@@ -58,7 +58,7 @@ export const attentionReasons = {
   over_limit: line`the worker buys the line when the limit, or the line's \`max_cost\`, allows it; ${'release'} buys it now, ${'cancel'} ends it`,
   held_as_same_line: line`if both lines are one purchase, end this line with ${'cancel'}; if not, buy it with ${'release'}`,
   outcome_unknown: holding(
-    'this line; with two such lines, every line of their product',
+    'this line; if a product has two such lines, all lines of this product',
   )`the worker looks the order up; ${'retry'} looks it up at once, ${'show'} lists the attempts`,
   older_copy: holding(
     'orders that came in after the copy was made: they are missing',
@@ -70,7 +70,7 @@ export const attentionReasons = {
     'lines with an unknown outcome and rejected lines: they need review',
   )`correct the path in \`wholesale.wire.lookup\`, then run \`order-sync check-config --reload\`; the row ends when a lookup finds the order`,
   balance_low: holding(
-    'nothing yet; at 0, its orders wait',
+    'nothing yet; when the balance is 0, its orders wait',
   )`top up at the supplier, then enter the new balance with ${'balance'}`,
   limit_near: holding(
     'nothing yet; orders over the limit are held',
@@ -216,7 +216,7 @@ export function attentionMessage({ reason, message, scope, evidence }: Happened)
     case 'sink_paused':
       return `the sink ${scope ?? ''} takes no results: ${message ?? ''}`;
     case 'awaits_read_back':
-      return "the shop's webhook did not have the whole order, or did not say which line was refunded or whose SKU a variation shows: nothing of the order is bought or cancelled until the shop is read back";
+      return "the shop's webhook did not have the whole order, or did not say which line was refunded or whether the SKU of a variation is that of its product: nothing of the order is bought or cancelled until the shop is read back";
     case 'awaits_recheck': {
       const problem = message === null ? '' : `: ${message}`;
       return `the order must be read again from the shop before it is bought, but this has failed so far${problem}`;

@@ -154,7 +154,7 @@ export function decideAction(
     case 'reorder':
       if (order.confirm !== facts.reference) {
         return refuse(
-          'the reference to re-order was not repeated',
+          'the reorder was not confirmed with the reference of the entry',
           `the line gets a new reference, which can buy the line a second time: to confirm, add --confirm ${facts.reference}`,
         );
       }

@@ -72,7 +72,7 @@ const standardWebhooks = listOf(100, 'Secrets of the Standard Webhooks scheme.',
   name: keyName.describe('The name in logs.'),
   secret: secretText('required').describe('`whsec_` and base64 of 24 to 64 bytes.'),
   source: orNull(sourceSchema).describe(
-    'The only source that orders signed with this secret may name. Unset: any; orders without a source belong to `webhook`.',
+    'Orders signed with this secret may name only this source. Unset: any source; orders without a source belong to `webhook`.',
   ),
 }).meta(live);
 
@@ -80,7 +80,7 @@ const limits = section('Limits on requests.', {
   requests_per_minute: count(1, 1_000_000)
     .default(defaultWebhookLimits.requestsPerMinute)
     .describe(
-      'Requests in a minute, for each token or secret. A sixth of them may arrive at once.',
+      'Requests in a minute, for each token or secret. One sixth of this number may arrive at once.',
     ),
 })
   .transform((given) => ({

@@ -115,7 +115,7 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
 const wronglySigned = (): HttpProblem =>
   new HttpProblem(
     'unauthorized',
-    "The signature does not match the body: is the configured secret the shop's?",
+    'The signature does not match the body: is the configured secret the same as that of the shop?',
   );
 
 async function takeIn(

@@ -44,7 +44,7 @@ export function orderKeyOf(row: CsvRow, defaultSource: string): string {
 }
 
 const sameIdRule =
-  '. In this way, other orders can get the same id; if this is the id in the shop, set intake.folders[].allow_mangled_ids';
+  '. Such a change can give other orders the same id; if this is the id in the shop, set intake.folders[].allow_mangled_ids';
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
 const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid', 'max_cost'] as const;

@@ -186,7 +186,7 @@ export const saysPaid = (name: string): boolean =>
 
 function paymentColumn(name: string): HeaderMistake {
   const message = `The column ${shown(name)} seems to say whether an order is paid, cancelled or refunded.`;
-  const only = `Set \`only\` of the folder to { ${shown(name)}: [paid] }; instead of paid, list the values of the rows to buy`;
+  const only = `Set \`only\` of the folder to { ${shown(name)}: [paid] }, with the values of the rows to buy instead of paid`;
   const hintOf = `${only}, or to { ${shown(name)}: null } if the column says nothing about payment.`;
   return { code: 'payment_column', message, hint: hintOf };
 }

@@ -51,7 +51,7 @@ class RepeatedRows {
       isSameRow(first, line)
     )
       return checked;
-    const rule = `repeats the line_id of the same purchase on line ${first.lineNumber}: give each purchase its own line_id`;
+    const rule = `repeats the line_id of line ${first.lineNumber}, which has the same purchase: give each purchase its own line_id`;
     const problem = {
       code: 'duplicate_line',
       field: header.nameOf(['line_id']),

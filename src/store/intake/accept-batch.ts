@@ -199,7 +199,7 @@ function recordLike(
     like.orderId === orderId
       ? (['line_id', like.lineId, lineId] as const)
       : (['order_id', like.orderId, orderId] as const);
-  const rule = `is what a spreadsheet may have made of the known ${field} ${was}, so nothing was bought for this line. If these are two ids, set intake.folders[].allow_mangled_ids`;
+  const rule = `may be the known ${field} ${was}, changed by a spreadsheet, so nothing was bought for this line. If these are two ids, set intake.folders[].allow_mangled_ids`;
   rejectLine(outbox, line, { code: 'id_mangled', field, rule, value: is }, batch);
   return {
     ...idsOf(line),

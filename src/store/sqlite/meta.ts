@@ -131,7 +131,7 @@ export function readProgress(
   const newest = counts(database).get();
   assert(
     databaseId !== undefined && newest !== undefined,
-    'a database has its id from the time when it was opened',
+    'a database has its id as soon as it is opened',
   );
   return { databaseId, ...newest, replaced: JSON.parse(replaced(database).get() ?? 'null') };
 }

@@ -21,7 +21,7 @@ export function whatItIs(bytes: Uint8Array): string {
 }
 
 const certificateAdvice: readonly (readonly [RegExp, string])[] = [
-  [/SELF_SIGNED|UNABLE_TO_/, 'if its authority is a private one, set `rest.ca_file`'],
+  [/SELF_SIGNED|UNABLE_TO_/, 'if the certificate is from a private authority, set `rest.ca_file`'],
   [/HAS_EXPIRED/, "renew the shop's certificate"],
   [/ALTNAME/, 'set rest.url to a name that the certificate has'],
 ];

@@ -77,7 +77,9 @@ export const restKeys = {
       'must be a cron expression of five or six fields, for example "*/5 * * * *"',
     )
     .default('*/5 * * * *')
-    .describe('When the shop is read, as a cron expression in UTC; also read at the start.'),
+    .describe(
+      'When the shop is read, as a cron expression in UTC. The shop is also read at the start.',
+    ),
 };
 
 /**

@@ -243,7 +243,7 @@ describe('a form of a page', () => {
     const browser = await signedIn(box);
     const form = { ...(await browser.formNamed(orderPath, 'Order again')), reason };
     const wrong = await browser.post({ ...form, confirm: 'os-something-else' });
-    expect([wrong.status, wrong.text.includes('was not repeated')]).toEqual([409, true]);
+    expect([wrong.status, wrong.text.includes('was not confirmed')]).toEqual([409, true]);
     expect(statesOf(box)).toEqual(['rejected']);
     const confirmed = { ...form, confirm: referenceOf(box) };
     expect((await browser.post(confirmed)).status).toBe(303);

@@ -95,7 +95,7 @@ it.each(Array.from({ length: Number(process.env['SPEND_RUNS'] ?? 12) }, (_, seed
     expect(most(24 * hourMs)).toBeGreaterThan(perDay - 2500);
     // Most of what is released is bought, and is not held again and again.
     const released = worker
-      .logged('orders that a spending limit held can be bought now')
+      .logged('orders that were held by a spending limit can be bought now')
       .reduce((sum, entry) => sum + Number(entry['released']), 0);
     expect(released).toBeLessThanOrEqual(4 * sold.length);
     const booked = worker.outbox.rows<{ sum: number }>(

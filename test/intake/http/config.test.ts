@@ -50,12 +50,12 @@ describe('the configuration of the HTTP intake', () => {
     [
       'has a secret that is no whsec',
       'standard_webhooks: [{ name: a, secret: "0123456789abcdef0123" }]',
-      'must be whsec_ and base64',
+      'must be whsec_ followed by base64',
     ],
     [
       'has a whsec that is too short',
       'standard_webhooks: [{ name: a, secret: "whsec_c2hvcnQ=" }]',
-      'must be whsec_ and base64',
+      'must be whsec_ followed by base64',
     ],
     [
       'has a shop without a secret',

@@ -59,7 +59,7 @@ it.skipIf(process.getuid?.() !== 0)(
     renameSync(draft, file);
     const { level } = await worker.line(({ msg }) =>
       msg.endsWith(
-        `order-sync runs as uid:gid 65534:65534, and ${file} belongs to 0:0 with mode 0600; run chmod 640 on it, in a group of that user`,
+        `order-sync runs as uid:gid 65534:65534, and ${file} belongs to 0:0 with mode 0600; give the file a group of the user of order-sync, and run chmod 640 on it`,
       ),
     );
     expect(level).toBe('error');

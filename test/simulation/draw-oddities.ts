@@ -68,6 +68,7 @@ function withOddity(random: SeededRandom, order: ShopOrderPlan): readonly ShopOr
       },
     ];
   if (kind === 'copy') return withCopy(random, order);
+  // Only WooCommerce gives ids again, so half of its edits are that.
   if (isWoo && (kind === 'given_again' || (kind === 'edited' && way % 2 === 0))) {
     const by = random.pick('key', 'key', 'time and customer');
     return odd({ kind: 'given_again', by, afterMs: random.pick(2000, random.int(2000, 120_000)) });

@@ -24,7 +24,7 @@ export const skuRuleKeys = {
   max_cost: moneySchema
     .optional()
     .describe(
-      'The most that one unit may cost, in the currency of the order line. Dearer orders are held.',
+      'The most that one unit may cost, in the currency of the order line. More expensive orders are held.',
     ),
   wait_h: z
     .int()

@@ -23,7 +23,7 @@ export interface ArchivedFile {
 }
 
 const watchedMs = 60_000;
-/** So many, the newest, are looked at in every scan. */
+/** How many of the newest files each scan looks at. */
 const watchedFiles = 500;
 const keptFiles = 20_000;
 
